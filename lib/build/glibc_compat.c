@@ -32,6 +32,17 @@ HIDDEN uint32_t arc4random(void) {
   return value;
 }
 
+/* 2.38. What newer headers call for strtol and its kin, with numbers that begin with 0b. */
+#define OLDER(result, name)                                                    \
+  result older_##name(const char *text, char **end, int base) __asm__(#name);  \
+  HIDDEN result __isoc23_##name(const char *text, char **end, int base) {      \
+    return older_##name(text, end, base);                                      \
+  }
+OLDER(long, strtol)
+OLDER(long long, strtoll)
+OLDER(unsigned long, strtoul)
+OLDER(unsigned long long, strtoull)
+
 /* 2.30. The deadline on another clock becomes one on the clock of pthread_cond_timedwait. */
 HIDDEN int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                                   const struct timespec *deadline) {
