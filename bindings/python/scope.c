@@ -103,7 +103,7 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* within(ended, begin, subject, function, args, kwargs): a block around a call. */
+/* A block around a call; the call's own exception wins over one from the block's end. */
 static PyObject *within(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
   (void)module;
   if (count != 6) return PyErr_Format(PyExc_TypeError, "6 arguments are needed, got %zd", count);
@@ -125,7 +125,7 @@ static PyObject *within(PyObject *module, PyObject *const *arguments, Py_ssize_t
   return result;
 }
 
-/* ends_with(function): what ends a scope, given its token. */
+/* Told by the package: the function lies in CFFI's module. */
 static PyObject *ends_with(PyObject *module, PyObject *function) {
   (void)module;
   Py_INCREF(function);

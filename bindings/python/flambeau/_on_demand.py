@@ -40,9 +40,6 @@ def change_shown(change):
         change(made)
 
 
-_shown = shown
-
-
 def own(*modules, only=None):
     """What the modules define for others, or of it `only` these names: functions and classes."""
     return {
@@ -59,9 +56,10 @@ def by_name(table):
     return {name: module for module, names in table.items() for name in names.split()}
 
 
-def loader(namespace, table, modules="", shown=None):
+def loader(namespace, table, modules="", torch_name=None):
     """The `__getattr__` of the module with these globals: finds the names of the table
-    `{module: "names"}`, which it keeps, and the modules below it. `shown`: what torch calls it."""
+    `{module: "names"}`, which it keeps, and the modules below it. `torch_name`: of a module
+    whose functions torch shows as its own."""
     package = namespace["__package__"]
     found, modules = by_name(table), frozenset(modules.split())
 
@@ -69,7 +67,7 @@ def loader(namespace, table, modules="", shown=None):
         if name in found:
             loaded = importlib.import_module("." + found[name], package)
             value = getattr(loaded, name)
-            namespace[name] = value = _shown(value, package, name) if shown else value
+            namespace[name] = value = shown(value, package, name) if torch_name else value
             return value
         if name in modules:
             try:
@@ -77,7 +75,7 @@ def loader(namespace, table, modules="", shown=None):
             except ModuleNotFoundError as problem:
                 if problem.name != f"{package}.{name}":
                     raise
-        module = shown or namespace["__name__"].replace("flambeau", "torch", 1)
+        module = torch_name or namespace["__name__"].replace("flambeau", "torch", 1)
         raise AttributeError(f"module '{module}' has no attribute '{name}' in flambeau")
 
     return __getattr__

@@ -85,7 +85,7 @@ class autocast(Scope):
     def _begin(self):
         kind = api._E_flam_device_type[self.device]
         dtype = self.fast_dtype._code if self.fast_dtype in (*_DTYPES, float32) else 0
-        return opening(*(_fast.flam_autocast_push, kind, dtype, self._enabled, self._cache_enabled))
+        return opening(_fast.flam_autocast_push, kind, dtype, self._enabled, self._cache_enabled)
 
     def __call__(self, func):
         if not callable(func):
