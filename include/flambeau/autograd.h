@@ -56,10 +56,11 @@ typedef struct flam_thread_state {
   /* Sets `out_state` to what the calling thread has now; NULL stands for nothing. Returns FLAM_OK,
    * or records with flam_error_set and returns FLAM_ERROR_CALLBACK. */
   flam_status (*take)(void *user, void **out_state);
-  /* Puts such a state in the place of what the calling thread has: on the other thread, and what
-   * that came to on the first again. Returns as above. */
+  /* Puts such a state, or NULL for nothing, in the place of what the calling thread has: on the
+   * other thread, and what that came to on the first again. Returns as above. */
   flam_status (*give)(void *user, void *state);
-  void (*drop_state)(void *user, void *state); /* called exactly once per state; may be NULL */
+  /* Called exactly once per state that is not NULL; may be NULL. */
+  void (*drop_state)(void *user, void *state);
   void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
 } flam_thread_state;
 
@@ -269,8 +270,8 @@ FLAM_API void flam_hook_release(FLAM_NULLABLE flam_hook *hook);
 
 /** Names what goes with a thread's work beside the library's own modes, devices and streams.
  *
- * - `state`: the functions; copied.
- * - returns: a hook, to be removed or released.
+ * - `state`: the functions; copied. Several may be registered; they are called in that order.
+ * - returns: a hook: removing it ends this, releasing it alone leaves the functions registered.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `take` or `give` is missing; `drop` has been called
  *   then.
  */

@@ -84,6 +84,9 @@ template <class T> T* give(Ref<T> object, const char* function) {
 }
 
 inline flam_tensor_list* give(std::vector<Tensor> list, const char* function) {
+  for (const Tensor& t : list)
+    if (t && t.base()) [[unlikely]]
+      forget_hidden_base(t);
   return give(make_list(std::move(list)), function);
 }
 

@@ -122,10 +122,8 @@ Tensor tensor_pin_memory(const Tensor& t) {
         ": only dense CPU tensors can be pinned");
   if (tensor_is_pinned(t)) return t;
   const GradMode off(false);
-  Tensor pinned(make_ref<TensorImpl>(make_ref<Storage>(Storage::Pinned{}, t.nbytes()), 0, t.sizes(),
-                                     is_dense(t) ? Dims(t.strides()) : dense_strides(t),
-                                     t.dtype()));
-  return ops::copy_(pinned, t);
+  const Dims strides = is_dense(t) ? Dims(t.strides()) : dense_strides(t);
+  return ops::copy_(empty_pinned(t.sizes(), strides, t.dtype()), t);
 }
 
 bool tensor_shares_storage(const Tensor& a, const Tensor& b) { return a.storage() == b.storage(); }
@@ -169,7 +167,7 @@ Tensor tensor_from_blob(void* data, DimsView size, DimsView stride, Dtype dtype,
   auto storage = make_ref<Storage>(resolve(device ? device : kCpu), size_t(reach) * size_of(dtype),
                                    data, drop, user);
   guard.drop = nullptr;
-  return Tensor(make_ref<TensorImpl>(std::move(storage), 0, size, strides, dtype));
+  return tensor_of(std::move(storage), size, strides, dtype);
 }
 
 void tensor_to_host(const Tensor& t, void* buffer, size_t nbytes) {

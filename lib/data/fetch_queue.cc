@@ -18,11 +18,8 @@ namespace {
 
 Tensor pinned(const Tensor& t) {
   if (!t.device().is_cpu() || t.storage()->pinned()) return t;
-  auto storage = make_ref<Storage>(Storage::Pinned{}, t.nbytes());
-  Tensor p(make_ref<TensorImpl>(std::move(storage), 0, t.sizes(), contiguous_strides(t.sizes()),
-                                t.dtype()));
-  ops::copy_(p, ops::detach(t));
-  return p;
+  return ops::copy_(empty_pinned(t.sizes(), contiguous_strides(t.sizes()), t.dtype()),
+                    ops::detach(t));
 }
 
 }  // namespace

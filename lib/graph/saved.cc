@@ -22,7 +22,7 @@ Tensor stand_in(const Tensor& t, Ref<Packed> packed) {
   Packed* const p = packed.get();
   auto storage = make_ref<Storage>(t.device(), 0, p, drop, p);
   packed.detach();
-  return Tensor(make_ref<TensorImpl>(std::move(storage), 0, t.sizes(), strides, t.dtype()));
+  return tensor_of(std::move(storage), t.sizes(), strides, t.dtype());
 }
 
 bool same_kind(const Tensor& a, const Tensor& b) {

@@ -158,6 +158,8 @@ void check_no_partial_overlap(const char* op, const Tensor& target, const Tensor
   if (meet && !equal) fail_overlap(op);
 }
 
+Tensor apart(const Tensor& t, const Tensor& x) { return t.storage() == x.storage() ? clone(t) : t; }
+
 void fail_recorded_out(const char* op) {
   throw Error(Code::autograd,
               cat_text(op,

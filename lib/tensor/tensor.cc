@@ -78,7 +78,8 @@ static Ref<Storage> new_storage(DimsView sizes, Dtype dtype, Device device, size
   return make_ref<Storage>(resolve(device), bytes);
 }
 
-static Tensor made(Ref<TensorImpl> t) {
+Tensor tensor_of(Ref<Storage> storage, DimsView sizes, DimsView strides, Dtype dtype) {
+  auto t = make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype);
   t->inference = makes_inference_tensors();
   return Tensor(std::move(t));
 }
@@ -86,13 +87,17 @@ static Tensor made(Ref<TensorImpl> t) {
 Tensor empty(DimsView sizes, Dtype dtype, Device device) {
   const int64_t n = numel_of(sizes);
   auto storage = new_storage(sizes, dtype, device, size_t(n) * size_of(dtype));
-  return made(make_ref<TensorImpl>(std::move(storage), 0, sizes, contiguous_strides(sizes), dtype));
+  return tensor_of(std::move(storage), sizes, contiguous_strides(sizes), dtype);
 }
 
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device) {
   const size_t bytes = size_t(span_of(sizes, strides)) * size_of(dtype);
-  auto storage = new_storage(sizes, dtype, device, bytes);
-  return made(make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype));
+  return tensor_of(new_storage(sizes, dtype, device, bytes), sizes, strides, dtype);
+}
+
+Tensor empty_pinned(DimsView sizes, DimsView strides, Dtype dtype) {
+  const size_t bytes = size_t(span_of(sizes, strides)) * size_of(dtype);
+  return tensor_of(make_ref<Storage>(Storage::Pinned{}, bytes), sizes, strides, dtype);
 }
 
 // How far apart neighbours along `dim` of a result are in an operand that broadcasts to it.

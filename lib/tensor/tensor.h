@@ -96,6 +96,9 @@ int64_t numel_of(DimsView sizes);  // throws where a size is negative or the pro
 int64_t span_of(DimsView sizes, DimsView strides);
 Tensor empty(DimsView sizes, Dtype dtype, Device device);
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device);
+Tensor empty_pinned(DimsView sizes, DimsView strides, Dtype dtype);
+// The first tensor of a storage, from its start.
+Tensor tensor_of(Ref<Storage> storage, DimsView sizes, DimsView strides, Dtype dtype);
 // Strides of a dense tensor in t's order of dimensions, whatever t's gaps.
 Dims dense_strides(const Tensor& t);
 // The same for a result that the operands broadcast to: for each two dimensions the first operand

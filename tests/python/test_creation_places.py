@@ -1,9 +1,11 @@
 """Every creation function with every choice of order, page-locked memory, gradient and `out=`
 together: none is forgotten because of another."""
 
+import copy
 import inspect
 import itertools
 
+import numpy as np
 import pytest
 
 SHAPE = 2, 3, 4, 5
@@ -113,3 +115,25 @@ def test_page_locked_copies_keep_their_order(torch):
         assert pinned.is_pinned() and pinned.stride() == t.stride() and torch.equal(pinned, t)
     assert torch.equal(x[:, ::2].pin_memory(), x[:, ::2])
     assert torch.equal(x[:1].expand(SHAPE).pin_memory(), x[:1].expand(SHAPE))
+
+
+def from_others(torch):
+    """Every way to a tensor whose memory something else made."""
+    array = np.ones(3, np.float32)
+    yield "from_numpy", lambda: torch.from_numpy(array)
+    yield "as_tensor", lambda: torch.as_tensor(array)
+    yield "asarray", lambda: torch.asarray(array)
+    yield "frombuffer", lambda: torch.frombuffer(bytearray(8), dtype=torch.float32)
+    yield "from_dlpack", lambda: torch.from_dlpack(array)
+    yield "set_", lambda: torch.tensor([]).set_(torch.ones(3).untyped_storage())
+    yield "Tensor", lambda: torch.Tensor([1, 2])
+    yield "deepcopy", lambda: copy.deepcopy(torch.ones(2))
+    if torch.cuda.is_available():
+        yield "pin_memory", lambda: torch.ones(2).pin_memory()
+
+
+def test_inference_mode_marks_what_it_makes_whoever_gave_the_memory(torch):
+    for name, make in from_others(torch):
+        assert not torch.is_inference(make()), name
+        with torch.inference_mode():
+            assert torch.is_inference(make()), name

@@ -77,8 +77,6 @@ void check_unshared(const Tensor& target, TensorsView indices, const Tensor& val
   if (!masked || values.numel() != 1) check_no_overlap(form, {&values});
 }
 
-Tensor apart(const Tensor& t, const Tensor& x) { return t.storage() == x.storage() ? clone(t) : t; }
-
 std::vector<Tensor> coordinates(const Tensor& positions, DimsView sizes) {
   const Dims strides = contiguous_strides(sizes);
   std::vector<Tensor> out;

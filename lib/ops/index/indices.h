@@ -33,8 +33,6 @@ Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& val
 // Refuses indices and values that share memory with what they are to write to, as one cannot tell
 // whether they are read before or after; a number under a mask is read once, before.
 void check_unshared(const Tensor& target, TensorsView indices, const Tensor& values);
-// `t`, or a copy where it shares memory with `x`, which is about to change.
-Tensor apart(const Tensor& t, const Tensor& x);
 // Row-major positions to one index per dimension.
 std::vector<Tensor> coordinates(const Tensor& positions, DimsView sizes);
 // Where a mask is true, as one index per dimension; waits.

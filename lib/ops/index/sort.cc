@@ -181,8 +181,9 @@ std::tuple<Tensor, Tensor> mode(const Tensor& x, int64_t dim, bool keepdim) {
     at = transpose(gather(from, -1, end), dim, -1);
   }
   const Tensor values = gather(x, dim, at);
-  if (keepdim) return {values, contiguous(at)};
-  return {squeeze(values, {&dim, 1}), squeeze(at, {&dim, 1})};
+  // No view of what the values keep.
+  if (keepdim) return {values, alias(contiguous(at))};
+  return {squeeze(values, {&dim, 1}), alias(squeeze(at, {&dim, 1}))};
 }
 
 }  // namespace flambeau::ops

@@ -60,7 +60,7 @@ Two pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView outpu
          const Tensor& samples) {
   if (!w.is_batched(x)) {
     auto [y, at] = pool(w, unsqueeze(x, 0), kernel_size, output_size, samples);
-    return {squeeze(y, Dims{0}), squeeze(at, Dims{0})};
+    return {squeeze(y, Dims{0}), alias(squeeze(at, Dims{0}))};
   }
   const Dims window = w.each("kernel_size", kernel_size, {}, 1),
              out = w.each("output_size", output_size, {}, 0);
@@ -95,7 +95,8 @@ Two pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView outpu
     at = n * count == 0 ? flambeau::empty(Dims{n, channels, count}, Dtype::i64, x.device())
                         : squeeze(gather(rows, 3, argmax(values, int64_t{3}, true)), Dims{3});
   }
-  return {reshape(gather(flat_planes(c[0]), 2, at), sizes), reshape(at, sizes)};
+  // No view of what the first one keeps.
+  return {reshape(gather(flat_planes(c[0]), 2, at), sizes), alias(reshape(at, sizes))};
 }
 
 }  // namespace

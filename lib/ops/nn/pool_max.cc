@@ -65,7 +65,7 @@ Two pool_images(const Tensor& x, DimsView sizes, MaxPool m) {
 
 Two without_batch(Two results) {
   auto& [y, indices] = results;
-  return {squeeze(y, Dims{0}), squeeze(indices, Dims{0})};
+  return {squeeze(y, Dims{0}), alias(squeeze(indices, Dims{0}))};  // no view of what y keeps
 }
 
 Two pool(const Windows& w, const Tensor& x, const PoolParams& p) {
