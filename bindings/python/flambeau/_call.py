@@ -335,7 +335,7 @@ def _variadic(values, named, parameter, name):
 
 def _legacy_reduction(size_average, reduce):
     """torch's deprecated pair of flags as today's word."""
-    return _deprecated.reduction_of(size_average, reduce, 4)
+    return _deprecated.reduction_of(size_average, reduce)
 
 
 def _numbers_first(*args, **named):
@@ -353,14 +353,13 @@ def shape_before(out, name):
     return out.shape if out.numel() else None
 
 
-def resized(out, before, stacklevel=3):
+def resized(out, before):
     """`out`, with torch's warning where it held something of another shape."""
     if before is not None and out.shape != before:
         _deprecated.warn(
             "An output with one or more elements was resized since it had shape "
             f"{list(before)}, which does not match the required output shape {list(out.shape)}. "
-            "Give it no elements first: out.resize_(0)",
-            stacklevel,
+            "Give it no elements first: out.resize_(0)"
         )
     return out
 
@@ -382,7 +381,7 @@ def _check_output(out, value, name, cast):
         )
 
 
-def fill(out, values, name, cast=False, stacklevel=4):
+def fill(out, values, name, cast=False):
     """A result, or several, in what `out=` names, which takes their shapes and, with `cast`,
     converts within a category. All is looked at before the first one changes."""
     several = isinstance(values, (tuple, list))
@@ -393,7 +392,7 @@ def fill(out, values, name, cast=False, stacklevel=4):
     for to, value in pairs:
         _check_output(to, value, name, cast)
     for (to, value), shape in zip(pairs, before):
-        resized(to.resize_(value.shape), shape, stacklevel).copy_(value)
+        resized(to.resize_(value.shape), shape).copy_(value)
     return out
 
 
@@ -415,7 +414,7 @@ def made_in(out, memory_format, make, *args, dtype=None, device=None, requires_g
     made = make(*args, dtype=out.dtype, device=out.device, **named)
     if spaced and out.numel() == made.numel():  # as in torch: the shape of `out` stays
         made = made.reshape(out.shape)
-    fill(out, made, name, stacklevel=5)
+    fill(out, made, name)
     return out.requires_grad_() if requires_grad else out
 
 

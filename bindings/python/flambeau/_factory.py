@@ -69,8 +69,9 @@ def _flatten(data, shape, dim, flat):
         data = data.tolist()
     elif type(data).__module__ == "numpy" and data.ndim:
         warn_once(
-            "Creating a tensor from a list of numpy.ndarrays is extremely slow; convert the list "
-            "to a single numpy.ndarray with numpy.array() first."
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
+            "converting the list to a single numpy.ndarray with numpy.array() before converting to "
+            "a tensor."
         )
         data = list(data)  # each with its dtype
     if not _is_sequence(data):

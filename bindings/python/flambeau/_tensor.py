@@ -225,8 +225,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
                     "indeed want the .grad field to be populated for a non-leaf Tensor, use "
                     ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
                     "mistake, make sure you access the leaf Tensor instead. See "
-                    "github.com/pytorch/pytorch/pull/30531 for more informations.",
-                    2,
+                    "github.com/pytorch/pytorch/pull/30531 for more informations."
                 )
             return None
         known = getattr(self, "_grad_object", None)  # the object that was assigned or shown
@@ -473,7 +472,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
 
     @property
     def volatile(self):
-        _deprecated.warn("volatile was removed (Variable.volatile is always False)", 2)
+        _deprecated.warn("volatile was removed (Variable.volatile is always False)")
         return False
 
     def __delitem__(self, index):

@@ -1,57 +1,54 @@
 """torch's deprecated spellings: what they mean today, with torch's warnings.
 
 Nothing here is on the path of a current call: the callers look first whether they were given an old
-form."""
+form. A warning stands at the line of the program that led to it, however deep the call went."""
 
+import sys
 import warnings
 
+_PACKAGE = __name__.partition(".")[0] + "."
 _told = set()
 always = False  # what `torch.set_warn_always` says
 
 
-def warn_once(text, stacklevel=3):
+def warn_once(text):
     """A UserWarning, the first time only."""
     if always or text not in _told:
         _told.add(text)
-        warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+        warn(text)
 
 
-def warn(text, stacklevel=3, kind=UserWarning):
+def warn(text, kind=UserWarning):
     """A warning, as often as Python's filters let it through."""
-    warnings.warn(text, kind, stacklevel=stacklevel + 1)
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, kind, stacklevel=level)
 
 
-def reduction_of(size_average, reduce, stacklevel=3):
+def reduction_of(size_average, reduce):
     """The pair of flags as today's word."""
     if reduce is False:
         found = "none"
     else:
         found = "sum" if size_average is False else "mean"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
-        UserWarning,
-        stacklevel=stacklevel,
+    warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead."
     )
     return found
 
 
 def elementwise_mean():
     """The old word for a mean, as today's."""
-    warnings.warn(
-        "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
-        UserWarning,
-        stacklevel=6,
-    )
+    warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
     return "mean"
 
 
 def softmax_dim(name, ndim):
     """The dimension that torch chooses where none is given."""
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
-        "dim=X as an argument.",
-        UserWarning,
-        stacklevel=3,
+        "dim=X as an argument."
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -74,8 +71,7 @@ def numbers_first(function, given, factors, **named):
     warn(
         f"This overload of {name} is deprecated:\n\t{name}({', '.join(kinds)})\nConsider using "
         f"one of the following signatures instead:\n\t{name}({', '.join(['Tensor'] * n)}, *, "
-        f"{', '.join(f'Number {f}' for f in factors)})",
-        5,
+        f"{', '.join(f'Number {f}' for f in factors)})"
     )
     return function(*tensors, **{**named, **dict(zip(factors, numbers))})
 
@@ -86,5 +82,4 @@ def _operands(function):
 
 def moved(spelling, instead):
     """A FutureWarning at the line that used a spelling that is another one today."""
-    text = f"`{spelling}` is deprecated. Please use `{instead}` instead."
-    warnings.warn(text, FutureWarning, stacklevel=3)
+    warn(f"`{spelling}` is deprecated. Please use `{instead}` instead.", FutureWarning)

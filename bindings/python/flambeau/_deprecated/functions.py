@@ -2,27 +2,23 @@
 
 Each stands in front of the generated function of its name, which does the work."""
 
-import warnings
-
 from .._call import fill
 from .._errors import DtypeError
 from .._factory import arange
 from .._gen import api, ops
 from .._tensor import Tensor
 from .._types import NAMES
-from . import warn_once
+from . import warn, warn_once
 
 _UINT8, _BOOL = NAMES["uint8"], NAMES["bool"]
 
 
 def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None):
     """Numbers from `start` up to and with `end`. Deprecated in favour of `arange`."""
-    warnings.warn(
+    warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
-        "values in [start, end).",
-        UserWarning,
-        stacklevel=2,
+        "values in [start, end)."
     )
     if end is None:
         start, end = 0, start
@@ -87,13 +83,13 @@ def cross(input, other, dim=None, *, out=None):
 
 def resize(self, *size):
     """A tensor of another shape. Deprecated."""
-    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    warn("non-inplace resize is deprecated")
     return self.reshape(*size)
 
 
 def resize_as(self, other):
     """A tensor of another's shape. Deprecated."""
-    warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    warn("non-inplace resize_as is deprecated")
     return self.reshape(other.shape)
 
 

@@ -150,7 +150,6 @@ class detect_anomaly(set_detect_anomaly):
     def __init__(self, check_nan=True):
         warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
-            "only be enabled for debugging.",
-            2,
+            "only be enabled for debugging."
         )
         super().__init__(True, check_nan)

@@ -25,7 +25,6 @@ class _Scope(Scope):
                 "should only decorate functions or methods. To preserve the current behavior of "
                 "class decoration, you can directly decorate the `__init__` method and nothing "
                 "else.",
-                2,
                 FutureWarning,
             )
         code = getattr(function, "__code__", None)

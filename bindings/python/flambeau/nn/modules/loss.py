@@ -23,7 +23,7 @@ class _Loss(Module):
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
         old = size_average is not None or reduce is not None
-        self.reduction = reduction_of(size_average, reduce, 4) if old else reduction
+        self.reduction = reduction_of(size_average, reduce) if old else reduction
 
     def forward(self, *operands, **named):
         options = {name: getattr(self, name) for name in self._options}

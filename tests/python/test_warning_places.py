@@ -1,0 +1,62 @@
+"""A warning names the line of the program that led to it, whichever functions of the package lie
+between, and however often the call is wrapped: the line is where the program has to change."""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau import _deprecated
+
+PROGRAMS = [
+    "torch.cross(torch.ones(4, 3), torch.ones(4, 3))",
+    "torch.meshgrid(torch.ones(2), torch.ones(2))",
+    "torch.range(0, 3)",
+    "torch.ones(2).resize(2)",
+    "torch.where(torch.ones(2, dtype=torch.uint8), torch.ones(2), torch.ones(2))",
+    "torch.tensor([np.eye(2), np.eye(2)])",
+    "torch.FloatTensor([np.eye(2), np.eye(2)])",
+    "torch.ones(2, 3).new_tensor([np.eye(2)])",
+    "torch.add(torch.ones(2), 2, torch.ones(2))",
+    "torch.ones(2).add_(2, torch.ones(2))",
+    "torch.ones(2)[torch.ones(2, dtype=torch.uint8)]",
+    "torch.ones(2).__setitem__(torch.ones(2, dtype=torch.uint8), 1.0)",
+    "torch.ones(1, 2, 3).T",
+    "torch.ones(()).mT",
+    "torch.add(torch.ones(2), 1, out=torch.ones(3))",
+    "torch.ones(3, out=torch.ones(2))",
+    "(torch.ones(2, requires_grad=True) * 2).grad",
+    "torch.nn.functional.softmax(torch.ones(2))",
+    "torch.nn.Softmax()(torch.ones(2))",
+    "torch.nn.functional.mse_loss(torch.ones(2), torch.ones(2), size_average=True)",
+    "torch.nn.functional.l1_loss(torch.ones(2), torch.ones(2), reduction='elementwise_mean')",
+    "torch.nn.MSELoss(size_average=False)",
+    "torch.nn.CrossEntropyLoss(reduce=False)",
+    "torch.nn.functional.dropout2d(torch.ones(2, 3, 4))",
+    "torch.nn.Dropout2d()(torch.ones(2, 3, 4))",
+    "torch.nn.Sequential(torch.nn.Sequential(torch.nn.Dropout2d()))(torch.ones(2, 3, 4))",
+    "torch.autograd.detect_anomaly()",
+    "torch.no_grad()(int)",
+    "torch.autograd.Variable(torch.ones(2), volatile=True)",
+    "torch.cuda.amp.GradScaler(enabled=False)",
+    "torch.cpu.amp.autocast(False)",
+]
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["plain", "in a module's forward"])
+@pytest.mark.parametrize("line", PROGRAMS)
+def test_a_warning_stands_at_the_line_of_the_program(line, inside, monkeypatch):
+    monkeypatch.setattr(_deprecated, "_told", set())
+    names = {"torch": torch, "np": np}
+    exec(compile(f"def step():\n    pass\n    {line}\n", "program.py", "exec"), names)
+    run = step = names["step"]
+    if inside:
+        layer = type("Layer", (torch.nn.Module,), {"forward": lambda self, x: step()})()
+        layer.register_forward_pre_hook(lambda *_: None)
+        run = functools.partial(torch.nn.Sequential(torch.nn.Identity(), layer), 1)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        run()
+    assert [(w.filename, w.lineno) for w in told] == [("program.py", 3)]
