@@ -38,7 +38,7 @@ class Walk {
   Walk(bool retain_graph, bool create_graph, bool accumulate)
       : retain_(retain_graph), create_(create_graph), accumulate_(accumulate) {}
 
-  void add_root(const Tensor& root, const Tensor& grad);
+  void add_root(size_t index, const Tensor& root, const Tensor& grad);
   void capture(size_t index, const Tensor& input);
   void limit_to_captures();
   void run();
@@ -75,7 +75,7 @@ Task& Walk::task(const Edge& e) {
   return it->second;
 }
 
-void Walk::add_root(const Tensor& root, const Tensor& grad) {
+void Walk::add_root(size_t index, const Tensor& root, const Tensor& grad) {
   Edge e = gradient_edge(root);
   if (!e) {
     throw Error(Code::autograd,
@@ -90,8 +90,9 @@ void Walk::add_root(const Tensor& root, const Tensor& grad) {
     g = ops::ones(root.sizes(), root.dtype(), root.device());
   } else {
     check(std::equal(g.sizes().begin(), g.sizes().end(), root.sizes().begin(), root.sizes().end()),
-          Code::shape, "Mismatch in shape: grad_output has a shape of ", ShapeText{g.sizes()},
-          " and output has a shape of ", ShapeText{root.sizes()});
+          Code::shape, "Mismatch in shape: grad_output[", index, "] has a shape of torch.Size(",
+          ShapeText{g.sizes()}, ") and output[", index, "] has a shape of torch.Size(",
+          ShapeText{root.sizes()}, ").");
     check(g.device() == root.device(), Code::device_mismatch, "backward: the gradient is ", g,
           ", its output ", root, "; move it: grad.to(\"", to_string(root.device()), "\")");
     g = ops::to_dtype(g, root.dtype());
@@ -387,7 +388,7 @@ void Walk::run() {
 Walk prepared(TensorsView roots, TensorsView grads, bool retain, bool create, bool accumulate) {
   Walk walk(retain, create, accumulate);
   for (size_t i = 0; i < roots.size(); ++i)
-    walk.add_root(roots[i], i < grads.size() ? grads[i] : Tensor());
+    walk.add_root(i, roots[i], i < grads.size() ? grads[i] : Tensor());
   return walk;
 }
 

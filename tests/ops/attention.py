@@ -187,7 +187,7 @@ HEADS = dict(
         (
             (Q, KEYS, KEYS, IN[0], x(3, 4)),
             dict(given=("in_proj_weight", "attn_mask")),
-            "shape of the attn_mask",
+            "shape of the 2D attn_mask",
         ),
         (
             (Q, KEYS, KEYS, IN[0], x(2, 4)),

@@ -404,3 +404,11 @@ def test_what_custom_functions_and_hooks_may_not_be(torch):
     with pytest.raises(AttributeError, match="_saved_self' is unsupported"):
         (x * x).grad_fn._saved_self  # noqa: B018
     assert not hasattr((x * x).grad_fn, "_raw_saved_other")
+
+
+def test_a_gradient_has_its_older_name(torch, device):
+    x = torch.ones(2, device=device, requires_grad=True)
+    x._grad = torch.full_like(x, 3.0).detach()
+    assert x.grad is x._grad and x.grad.tolist() == [3.0, 3.0]
+    x._grad = None
+    assert x.grad is None

@@ -195,3 +195,14 @@ def test_one_hot_values_beside_impossible_ones(torch):
     spread = torch.distributions.OneHotCategorical(torch.ones(3, 1, 2))
     assert spread.log_prob(values).shape == (3, 2)
     assert torch.allclose(spread.log_prob(values), torch.tensor(0.5).log())
+
+
+def test_degrees_of_freedom_may_be_whole(torch):
+    whole = torch.distributions.Wishart(torch.tensor(3), torch.eye(2))
+    assert whole.sample((4,)).shape == (4, 2, 2) and whole.sample().dtype is torch.float32
+
+
+def test_one_hot_classes_are_classes_too(torch):
+    one_hot = torch.distributions.OneHotCategorical(torch.tensor([0.2, 0.5, 0.3]))
+    assert one_hot._categorical.mode == 1
+    torch.testing.assert_close(one_hot._categorical.probs, one_hot.probs)

@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import types
 import zipfile
 
 import numpy as np
@@ -244,3 +245,18 @@ def test_files_of_the_other_byte_order(torch, name):
         z.set_default_load_endianness(None)
     with pytest.raises(TypeError):
         z.set_default_load_endianness(other)
+
+
+def test_a_pickle_module_of_the_programs_reads(torch, tmp_path):
+    class Unpickler(pickle.Unpickler):
+        def load(self):
+            return "read", super().load()
+
+    module = types.SimpleNamespace(Unpickler=Unpickler)
+    path = tmp_path / "x.pt"
+    torch.save(torch.eye(3), path)
+    for source in path, io.BytesIO(path.read_bytes()):
+        word, found = torch.load(source, pickle_module=module, weights_only=False)
+        assert word == "read" and torch.equal(found, torch.eye(3))
+    with pytest.raises(RuntimeError, match="explicit pickle_module"):
+        torch.load(path, pickle_module=module, weights_only=True)

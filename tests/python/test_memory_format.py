@@ -120,3 +120,20 @@ def test_gradients_of_what_replaces_a_view_of_memory(torch):
     y = torch.as_strided_scatter(row, part, (2,), (1,), 0)
     x_grad, part_grad = torch.autograd.grad(y.sum(), (row, part))
     assert part_grad.tolist() == [2, 2] and x_grad.tolist() == [[0, 0, 1], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("shape", [(8, 1, 3, 3), (8, 4, 1, 1), (8, 4, 3, 3)])
+def test_steps_say_which_order_was_asked_for_where_several_fit(shape):
+    """A convolution reads them: of one channel, or of one position, the elements do not tell."""
+    n, c, h, w = shape
+    last = (c * h * w, 1, c * w, c)
+    x = torch.randn(shape, requires_grad=True)
+    for made in x.to(memory_format=FORMATS[4]), x.clone(memory_format=FORMATS[4]):
+        assert made.stride() == last and torch.equal(made, x)
+        (slope,) = torch.autograd.grad((made * made).sum(), x)
+        torch.testing.assert_close(slope, 2 * x.detach())
+    assert x.stride() == (c * h * w, h * w, w, 1)
+    module = torch.nn.Conv2d(c, n, (h, w)).to(memory_format=FORMATS[4])
+    assert module.weight.stride() == last
+    y = module(torch.randn(2, c, 5, 5))
+    assert y.is_contiguous(memory_format=FORMATS[4])

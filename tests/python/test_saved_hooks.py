@@ -339,3 +339,21 @@ def test_threads_share_a_mode(torch):
     for thread in threads:
         thread.join()
     assert seen == [True, True] and torch.is_grad_enabled()
+
+
+def test_copies_live_as_long_as_what_saved_them(torch, device):
+    with torch.autograd.graph.allow_mutation_on_saved_tensors() as kept:
+        x = torch.tensor([0.3, 0.7], device=device, requires_grad=True).clone()
+        first, second = x**2, x**2
+        assert len(kept.tid_to_weakhandle) == 1 and not kept.cloned  # one for both
+        before = x.detach().clone()
+        x.mul_(2)
+        (copy,) = kept.cloned.values()
+        assert torch.equal(copy, before)
+        third = x**2
+        x.detach().zero_()
+        assert len(kept.cloned) == 2
+        del first, second
+        assert len(kept.cloned) == 1
+        third.sum().backward()
+        assert not kept.cloned and not kept.tid_to_weakhandle

@@ -11,11 +11,11 @@ class Error(RuntimeError):
     code = 0
 
 
-class InvalidArgumentError(Error, ValueError):
+class InvalidArgumentError(Error, ValueError, AssertionError):
     pass
 
 
-class ShapeError(Error, ValueError):
+class ShapeError(Error, ValueError, AssertionError):
     pass
 
 

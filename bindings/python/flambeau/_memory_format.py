@@ -40,9 +40,13 @@ def resize_(self, *size, memory_format=None):
 def _rearranged(tensor, memory_format):
     """Dense memory taken for that of another order; what lies in it moves."""
     orders = _channels(tensor, memory_format) or (range(tensor.dim()),) * 2
+    return ops.TENSOR["as_strided_"](tensor, tensor.shape, _strides(tensor, orders))
+
+
+def _strides(tensor, orders):
     inner = [tensor.shape[d] for d in orders[0]]
     strides = [math.prod(inner[i + 1 :]) for i in range(len(inner))]
-    return ops.TENSOR["as_strided_"](tensor, tensor.shape, [strides[d] for d in orders[1]])
+    return tuple(strides[d] for d in orders[1])
 
 
 def laid_out(made, memory_format):
@@ -56,7 +60,12 @@ def formatted(tensor, memory_format):
     """The tensor in the order asked for; one that is to keep its order, as it is."""
     if memory_format in (None, preserve_format):
         return tensor
-    return contiguous(tensor, memory_format)
+    found = contiguous(tensor, memory_format)
+    orders = _channels(tensor, memory_format)
+    if orders is None or found.stride() == _strides(found, orders):
+        return found
+    # Dense in several orders: the steps say which one is meant, as convolutions read them.
+    return _rearranged(ops._clone(found) if found is tensor else found, memory_format)
 
 
 def clone(input, *, memory_format=None):

@@ -248,6 +248,8 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
     def grad(self):
         self.grad = None
 
+    _grad = grad
+
     @property
     def data(self):
         return self.detach()

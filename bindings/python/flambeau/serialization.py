@@ -417,7 +417,7 @@ def load(
         )
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
-            return load(file, map_location, weights_only=weights_only)
+            return load(file, map_location, pickle_module, weights_only=weights_only)
     if not hasattr(f, "read"):
         raise AttributeError(_EXPECTED + "'read' attribute")
     try:
@@ -445,7 +445,8 @@ def load(
                 "the zip archive holds no data.pkl: it was not written by torch.save"
             )
         folder = entry[: -len("/data.pkl")]
+        kind = _Unpickler
+        if pickle_module is not None:
+            kind = type("_Unpickler", (kind, pickle_module.Unpickler), {})
         with archive.open(entry) as data:
-            return _Unpickler(
-                data, archive, folder, _placement(map_location), not weights_only
-            ).load()
+            return kind(data, archive, folder, _placement(map_location), not weights_only).load()

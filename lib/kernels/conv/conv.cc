@@ -9,6 +9,16 @@ namespace flambeau {
 constinit Kernel kConv{"conv"}, kConvBackwardData{"conv_backward_data"},
     kConvBackwardWeight{"conv_backward_weight"};
 
+namespace {
+
+std::string joined(DimsView sizes) {
+  std::string text;
+  for (int64_t n : sizes) text += cat_text(text.empty() ? "" : " x ", n);
+  return text;
+}
+
+}  // namespace
+
 Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvParams& params) {
   const int64_t space = x.dim() - 2;
   check(space >= 1 && space <= kConvDims && w.dim() == x.dim(), Code::shape, op, "(", x, ", ", w,
@@ -18,15 +28,20 @@ Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvPara
   check(x.sizes()[1] == w.sizes()[1] * groups && w.sizes()[0] % groups == 0, Code::shape, op, "(",
         x, ", ", w, "): with groups ", groups, " the weight must be [o, ", x.sizes()[1] / groups,
         ", ...] with o a multiple of groups");
-  Dims sizes{x.sizes()[0], w.sizes()[0]};
+  Dims sizes{x.sizes()[0], w.sizes()[0]}, padded, kernel;
+  bool fits = true;
   for (size_t d = 0; d < nd; ++d) {
-    const int64_t kernel = window_reach(op, w.sizes()[d + 2], params.dilation[d]);
-    const int64_t padded = x.sizes()[d + 2] + 2 * params.padding[d];
-    check(w.sizes()[d + 2] > 0 && padded >= kernel, Code::shape, op, "(", x, ", ", w,
-          "): the padded input has ", padded, " elements in spatial dimension ", d,
-          ", the kernel reaches over ", kernel);
-    sizes.push_back((padded - kernel) / params.stride[d] + 1);
+    check(w.sizes()[d + 2] > 0, Code::shape, op, "(", x, ", ", w,
+          "): a kernel has at least one element along each dimension");
+    kernel.push_back(window_reach(op, w.sizes()[d + 2], params.dilation[d]));
+    padded.push_back(x.sizes()[d + 2] + 2 * params.padding[d]);
+    fits = fits && padded[d] >= kernel[d];
+    sizes.push_back((padded[d] - kernel[d]) / params.stride[d] + 1);
   }
+  check(fits, Code::shape, "Calculated padded input size per channel: (", joined(padded),
+        "). Kernel size: (", joined(kernel),
+        "). Kernel size can't be greater than actual input size, with dilation: ", op, "(", x, ", ",
+        w, ")");
   return sizes;
 }
 

@@ -160,13 +160,11 @@ Tensor added_of(const Heads& a, const Tensor& q, int64_t keys, int64_t extra) {
   Tensor added;
   if (a.mask || a.causal) {
     const Tensor m = as_added(a.mask ? a.mask : later(length, keys, q.device()), q.dtype());
-    check(m.dim() == 2 || m.dim() == 3, Code::shape, "attn_mask's dimension ", m.dim(),
-          " is not supported");
     const bool fits =
         m.size(-2) == length && m.size(-1) == keys && (m.dim() == 2 || m.size(0) == n * a.heads);
-    check(fits, Code::shape, "The shape of the attn_mask is ", ShapeText{m.sizes()},
-          ", but should be (", length, ", ", keys, ") or (", n * a.heads, ", ", length, ", ", keys,
-          ").");
+    check(fits, Code::shape, "The shape of the ", m.dim(), "D attn_mask is torch.Size(",
+          ShapeText{m.sizes()}, "), but should be (",
+          m.dim() == 3 ? cat_text(n * a.heads, ", ") : "", length, ", ", keys, ").");
     added = m.dim() == 2 ? m : reshape(m, Dims{n, a.heads, length, keys});
   }
   if (a.padding) {
@@ -200,8 +198,9 @@ Two heads_of_batch(const Heads& a) {
   check(a.heads > 0 && e % a.heads == 0, Code::invalid_argument, "embed_dim ", e,
         " not divisible by num_heads ", a.heads);
   check(a.key.size(0) == a.value.size(0) && a.key.size(1) == n && a.value.size(1) == n, Code::shape,
-        "key shape ", ShapeText{a.key.sizes()}, " does not match value shape ",
-        ShapeText{a.value.sizes()}, " or the batch of ", n);
+        "key shape torch.Size(", ShapeText{a.key.sizes()},
+        ") does not match value shape torch.Size(", ShapeText{a.value.sizes()},
+        ") or the batch of ", n);
   Projected p = project(a);
   const int64_t keys = a.key.size(0);
   int64_t extra = 0;
@@ -225,6 +224,29 @@ Two heads_of_batch(const Heads& a) {
   return {y, weights};
 }
 
+void check_masks(const Heads& a) {
+  const bool batched = a.query.dim() == 3;
+  const char* const given = batched ? "For batched (3-D) `query`" : "For unbatched (2-D) `query`";
+  check(!a.padding || a.padding.dim() == (batched ? 2 : 1), Code::shape, given,
+        ", expected `key_padding_mask` to be `None` or ", batched ? "2-D" : "1-D", " but found ",
+        a.padding ? a.padding.dim() : 0, "-D tensor instead");
+  check(!a.mask || a.mask.dim() == 2 || a.mask.dim() == 3, Code::shape, given,
+        ", expected `attn_mask` to be `None`, 2-D or 3-D but found ", a.mask ? a.mask.dim() : 0,
+        "-D tensor instead");
+  if (!batched && a.mask && a.mask.dim() == 3) {
+    const Dims wanted{a.heads, a.query.size(0), a.key.size(0)};
+    check(std::equal(wanted.begin(), wanted.end(), a.mask.sizes().begin()), Code::shape,
+          "Expected `attn_mask` shape to be (", a.heads, ", ", wanted[1], ", ", wanted[2],
+          ") but got torch.Size(", ShapeText{a.mask.sizes()}, ")");
+  }
+  const auto added = [](const Tensor& t, const char* name) {
+    check(!t || t.dtype() == Dtype::boolean || is_floating(t.dtype()), Code::invalid_argument,
+          "only bool and floating types of ", name, " are supported");
+  };
+  added(a.padding, "key_padding_mask");
+  added(a.mask, "attn_mask");
+}
+
 Two heads(const Heads& a) {
   const Call c{op::multihead_attention,
                {a.query, a.key, a.value, a.in_weight, a.in_bias, a.q_weight, a.k_weight, a.v_weight,
@@ -236,6 +258,7 @@ Two heads(const Heads& a) {
         a.query.dim() == 3 ? "batched (3-D)" : "unbatched (2-D)",
         " `query`, expected `key` and `value` to be ", a.query.dim(), "-D but found ", a.key.dim(),
         "-D and ", a.value.dim(), "-D tensors respectively");
+  check_masks(a);
   if (a.query.dim() == 3) return heads_of_batch(a);
   const Tensor q = unsqueeze(a.query, 1);
   const Tensor k = a.key.is_same(a.query) ? q : unsqueeze(a.key, 1);

@@ -124,10 +124,13 @@ void check_classes(DimsView logits, const Tensor& target, const Tensor& weight, 
         "expected target dtype to be Long or Byte, but got ", name_of(target.dtype()),
         "; target.to(int64)");
   const int64_t dims = int64_t(logits.size());
-  check(target.dim() == dims - 1, Code::shape,
-        "cross_entropy: class indices have input's shape without its classes; "
-        "got target ",
-        target, " for input ", ShapeText{logits});
+  const char* const wanted_dims =
+      dims <= 2   ? "0D or 1D target tensor expected, multi-target not supported"
+      : dims == 4 ? "only batches of spatial targets supported (3D tensors)"
+                  : "class indices have input's shape without its classes";
+  check(target.dim() == dims - 1, Code::shape, wanted_dims,
+        "; but got targets of dimension: ", target.dim(), ", target ", target, " for input ",
+        ShapeText{logits});
   for (int64_t d = 0, t = 0; d < dims; ++d) {
     if (d == dim) continue;
     const int64_t have = target.sizes()[size_t(t++)], wanted = logits[size_t(d)];

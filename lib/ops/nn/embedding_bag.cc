@@ -83,10 +83,10 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
                      std::optional<int64_t> padding_idx) {
   const char* op = "embedding_bag";
   check(input.dim() == 1 || input.dim() == 2, Code::shape,
-        "input has to be 1D or 2D, but got Tensor of dimension ", input.dim());
+        "input has to be 1D or 2D Tensor, but got Tensor of dimension ", input.dim());
   check((input.dim() == 2) == !offsets, Code::invalid_argument, op,
         input.dim() == 2 ? ": if input is 2D, then offsets has to be None, as input is treated is "
-                           "a mini-batch of fixed length sequences"
+                           "a mini-batch of fixed length sequences. However, found offsets"
                          : ": offsets has to be a 1D Tensor but got None");
   check(!per_sample_weights || mode == FLAM_BAG_SUM, Code::unsupported, op,
         ": per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");

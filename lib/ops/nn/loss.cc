@@ -62,12 +62,12 @@ Tensor distance_loss(const Distance& form, T input, T target, int32_t reduction,
                     [dx](T dy, T x, T t) { return neg(dx(dy, x, t)); });
 }
 
-void check_same_shape(T input, T target, const char* text) {
+// `told`: what is said before the target's size, between the two, and after input's.
+void check_same_shape(T input, T target, const char* const (&told)[3]) {
   const bool same = std::equal(input.sizes().begin(), input.sizes().end(), target.sizes().begin(),
                                target.sizes().end());
-  if (!same)
-    fail(Code::shape, text, ": target ", to_string(target.sizes()), ", input ",
-         to_string(input.sizes()));
+  check(same, Code::shape, told[0], " (torch.Size(", ShapeText{target.sizes()}, ")) ", told[1],
+        " (torch.Size(", ShapeText{input.sizes()}, "))", told[2]);
 }
 
 void check_probabilities(T p) {
@@ -114,8 +114,8 @@ Tensor huber_loss(T input, T target, int32_t reduction, double delta) {
 
 Tensor binary_cross_entropy(T input, T target, T weight, int32_t reduction) {
   check_same_shape(input, target,
-                   "Using a target size that is different to the input size is deprecated. Please "
-                   "ensure they have the same size");
+                   {"Using a target size", "that is different to the input size",
+                    " is deprecated. Please ensure they have the same size."});
   check_probabilities(input);
   const int32_t own = weight ? int32_t(FLAM_REDUCTION_NONE) : reduction;
   check_reduction(op::binary_cross_entropy, reduction);
@@ -133,7 +133,7 @@ Tensor binary_cross_entropy(T input, T target, T weight, int32_t reduction) {
 
 Tensor binary_cross_entropy_with_logits(T input, T target, T weight, int32_t reduction,
                                         T pos_weight) {
-  check_same_shape(input, target, "Target size must be the same as input size");
+  check_same_shape(input, target, {"Target size", "must be the same as input size", ""});
   check_reduction(op::binary_cross_entropy_with_logits, reduction);
   const int32_t own = weight || pos_weight ? int32_t(FLAM_REDUCTION_NONE) : reduction;
   const Call c{op::binary_cross_entropy_with_logits, {input, target, weight, pos_weight}};

@@ -119,14 +119,15 @@ Tensor multi_margin_loss(T input, T target, int64_t p, double margin, T weight, 
   const int64_t last = 1;
   const Tensor others = scatter(apart, 1, column, num(0.0));
   const Tensor losses = div(sum(others, {&last, 1}), num(classes));
-  return reduced(input.dim() < 2 ? reshape(losses, Dims{}) : losses, reduction);
+  return reduced(target.dim() == 0 ? reshape(losses, Dims{}) : losses, reduction);
 }
 
 Tensor multilabel_margin_loss(T input, T target, int32_t reduction) {
   const Op& op = op::multilabel_margin_loss;
   check_reduction(op, reduction);
+  const Tensor x = as_rows(op, input);
   check_same_shape(op, input, target);
-  const Tensor x = as_rows(op, input), t = as_rows(op, target);
+  const Tensor t = as_rows(op, target);
   const int64_t n = x.size(0), classes = x.size(1);
   const Call c{op, {x, t}};
   Tensor counts, is_target, at;

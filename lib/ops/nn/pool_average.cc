@@ -46,6 +46,7 @@ Tensor average_backward(const Tensor& dy, DimsView sizes, const AveragePool& a) 
   if (a.params) {
     run_avg_pool_backward(a.op, dx, c[0], *a.params);
   } else {
+    check_gradient_filled(a.op, dy);
     run_adaptive_avg_pool_backward(a.op, dx, c[0]);
   }
   return c.track(std::move(dx), AverageBackwardBackward{Dims(dy.sizes()), a});

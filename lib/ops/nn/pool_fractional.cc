@@ -49,10 +49,11 @@ Tensor places(const Tensor& samples, DimsView in, DimsView window, DimsView out)
 }
 
 void check_fits(const Windows& w, DimsView in, DimsView window, DimsView out) {
+  constexpr const char* kSides[] = {"time", "height", "width"};
   for (size_t d = 0; d < in.size(); ++d) {
-    check(out[d] + window[d] - 1 <= in[d], Code::shape, w.op, ": a window of ", window[d],
-          " is too large for an output of ", out[d], " from an input of ", in[d],
-          " in spatial dimension ", d);
+    const char* const side = kSides[d + std::size(kSides) - in.size()];
+    check(out[d] + window[d] - 1 <= in[d], Code::shape, w.op, "(): pool ", side, " ", window[d],
+          " too large relative to input ", side, " ", in[d], " for an output of ", out[d]);
   }
 }
 
@@ -61,6 +62,12 @@ Two pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView outpu
   if (!w.is_batched(x)) {
     auto [y, at] = pool(w, unsqueeze(x, 0), kernel_size, output_size, samples);
     return {squeeze(y, Dims{0}), alias(squeeze(at, Dims{0}))};
+  }
+  for (const auto& [what, v] :
+       {std::pair{"kernel_size", kernel_size}, {"output_size", output_size}}) {
+    check(v.size() == w.spatial, Code::invalid_argument, w.op, ": ", what,
+          " must either be a single Int or tuple of Ints, ", w.spatial, " of them, got ",
+          ShapeText{v});
   }
   const Dims window = w.each("kernel_size", kernel_size, {}, 1),
              out = w.each("output_size", output_size, {}, 0);

@@ -36,6 +36,7 @@ Tensor max_backward(const Tensor& dy, const Tensor& indices, DimsView sizes, con
   if (m.params) {
     run_max_pool_backward(m.op, dx, c[0], indices, *m.params);
   } else {
+    check_gradient_filled(m.op, dy);
     run_adaptive_max_pool_backward(m.op, dx, c[0], indices);
   }
   return c.track(std::move(dx), MaxBackwardBackward{c.save(indices)});

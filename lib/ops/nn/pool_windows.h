@@ -72,6 +72,16 @@ struct Windows {
   }
 };
 
+// Of adaptive windows, none of which makes an element where the result has none.
+inline void check_gradient_filled(const char* op, const Tensor& dy) {
+  for (int64_t d = 1; d < dy.dim(); ++d) {
+    check(dy.size(d) > 0, Code::shape, op,
+          "_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but "
+          "grad_output has sizes ",
+          ShapeText{dy.sizes()}, " with dimension ", d, " being empty");
+  }
+}
+
 // Planes [n, c, size].
 inline Tensor flat_planes(const Tensor& x) {
   return reshape(x, Dims{x.size(0), x.size(1), numel_of(x.sizes().subspan(2))});

@@ -26,8 +26,18 @@ struct Columns {
   int64_t kernel[2], dilation[2], padding[2], stride[2], image[2], windows[2];
 };
 
-Columns columns_of(const char* op, DimsView size, DimsView kernel, DimsView dilation,
-                   DimsView padding, DimsView stride) {
+std::string pair_text(const int64_t (&pair)[2]) {
+  return cat_text("(", pair[0], ", ", pair[1], ")");
+}
+
+std::string options(const Columns& g) {
+  return cat_text("kernel_size=", pair_text(g.kernel), ", dilation=", pair_text(g.dilation),
+                  ", padding=", pair_text(g.padding), ", stride=", pair_text(g.stride));
+}
+
+// `size` is what the operation calls `sized`.
+Columns columns_of(const char* op, const char* sized, DimsView size, DimsView kernel,
+                   DimsView dilation, DimsView padding, DimsView stride) {
   Columns g{};
   const auto pair = [&](int64_t* to, const char* what, DimsView v, int64_t fallback,
                         int64_t least) {
@@ -47,12 +57,11 @@ Columns columns_of(const char* op, DimsView size, DimsView kernel, DimsView dila
   for (int d = 0; d < 2; ++d) {
     g.image[d] += 2 * g.padding[d];
     const int64_t room = g.image[d] - window_reach(op, g.kernel[d], g.dilation[d]);
-    check(room >= 0, Code::shape, op,
-          ": calculated shape of the array of sliding blocks is empty: "
-          "a window of ",
-          g.kernel[d], " with dilation ", g.dilation[d], " in ", g.image[d], " padded elements");
-    g.windows[d] = room / g.stride[d] + 1;
+    g.windows[d] = room >= 0 ? room / g.stride[d] + 1 : 1 - (-room + g.stride[d] - 1) / g.stride[d];
   }
+  check(g.windows[0] > 0 && g.windows[1] > 0, Code::shape, "Given ", sized, "=", ShapeText{size},
+        ", ", options(g), ", calculated shape of the array of sliding blocks as ",
+        pair_text(g.windows), ", but its components must be at least one");
   checked_mul(g.kernel[0], g.kernel[1], op, ": kernel_size");  // products that are taken below
   checked_mul(g.windows[0], g.windows[1], op, ": the number of windows");
   checked_mul(g.image[0], g.image[1], op, ": the padded size");
@@ -174,8 +183,8 @@ Tensor im2col(const Tensor& x, DimsView kernel_size, DimsView dilation, DimsView
   if (x.dim() == 3) {
     return squeeze(im2col(unsqueeze(x, 0), kernel_size, dilation, padding, stride), Dims{0});
   }
-  const Columns g =
-      columns_of("unfold", x.sizes().subspan(2), kernel_size, dilation, padding, stride);
+  const Columns g = columns_of("unfold", "input with spatial size", x.sizes().subspan(2),
+                               kernel_size, dilation, padding, stride);
   return unfolded(x, g);
 }
 
@@ -188,12 +197,18 @@ Tensor col2im(const Tensor& x, DimsView output_size, DimsView kernel_size, DimsV
     return squeeze(col2im(unsqueeze(x, 0), output_size, kernel_size, dilation, padding, stride),
                    Dims{0});
   }
-  const Columns g = columns_of("fold", output_size, kernel_size, dilation, padding, stride);
+  const Columns g =
+      columns_of("fold", "output_size", output_size, kernel_size, dilation, padding, stride);
   const int64_t windows = g.windows[0] * g.windows[1], area = g.kernel[0] * g.kernel[1];
-  check(x.size(1) % area == 0 && x.size(2) == windows, Code::shape,
-        "Given output_size=", ShapeText{output_size},
-        ", expected size of input's dimension 1 to be divisible by ", area,
-        " and of dimension 2 to be ", windows, ", but got input ", x);
+  check(x.size(1) % area == 0, Code::shape,
+        "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but "
+        "got input.size(1)=",
+        x.size(1), " and kernel_size=", pair_text(g.kernel));
+  check(x.size(2) == windows, Code::shape, "Given output_size=", ShapeText{output_size}, ", ",
+        options(g),
+        ", expected size of input's dimension 2 to match the calculated number of "
+        "sliding blocks ",
+        g.windows[0], " * ", g.windows[1], " = ", windows, ", but got input.size(2)=", x.size(2));
   return folded(x, g);
 }
 

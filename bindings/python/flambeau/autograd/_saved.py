@@ -3,6 +3,7 @@
 
 import contextlib
 import functools
+import weakref
 
 from .._call import _fast
 from .._callbacks import DROP_SECOND, borrowed, given_away, guarded, keep, table, value_of
@@ -12,23 +13,15 @@ from .._tensor import Tensor
 from .._thread_state import ThreadState
 
 
-class _Hooks:
-    """What `void *user` stands for."""
-
-    __slots__ = ("pack", "unpack")
-
-    def __init__(self, pack, unpack):
-        self.pack, self.unpack = pack, unpack
-
-
+# `void *user` stands for the two hooks.
 @guarded("flam_py_saved_hooks_pack")
 def _pack(user, tensor, out_packed):
-    out_packed[0] = keep(value_of(user).pack(borrowed(tensor)))
+    out_packed[0] = keep(value_of(user)[0](borrowed(tensor)))
 
 
 @guarded("flam_py_saved_hooks_unpack")
 def _unpack(user, packed, out_tensor):
-    found = value_of(user).unpack(value_of(packed))
+    found = value_of(user)[1](value_of(packed))
     if not isinstance(found, Tensor):
         raise TypeError(
             "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -56,7 +49,7 @@ class saved_tensors_hooks(Scope):
 
     @property
     def _begin(self):
-        hooks = _Hooks(self.pack_hook, self.unpack_hook)
+        hooks = self.pack_hook, self.unpack_hook
         made = table("flam_saved_hooks", hooks, **_FUNCTIONS)
         return opening(_fast.flam_saved_hooks_push, made)
 
@@ -97,32 +90,46 @@ class disable_saved_tensors_hooks(Scope, contextlib.ContextDecorator):
         return opening(_fast.flam_saved_hooks_disable_push, self.error_message.encode())
 
 
+class _Copy:
+    """A saved tensor, alive because its memory is the key, and its values while the block lasts."""
+
+    def __init__(self, tensor):
+        self.tensor, self.values = tensor.detach(), tensor.detach().clone()
+
+
 class _Copies:
-    """What an `allow_mutation_on_saved_tensors` block has copied."""
+    """What an `allow_mutation_on_saved_tensors` block has copied for operations that still live."""
 
     def __init__(self):
-        self._kept = {}
+        self.tid_to_weakhandle = weakref.WeakValueDictionary()
+
+    @property
+    def cloned(self):
+        """The values of saved tensors that were written since, by what is kept of each."""
+        kept = self.tid_to_weakhandle.items()
+        return {copy: copy.values for key, copy in kept if copy.tensor._version != key[-1]}
 
     def keep(self, tensor):
-        """A copy, and the key under which it is; one for all that save the same values."""
+        """One copy for all that save the same values."""
         key = tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype, tensor._version
-        found = self._kept.get(key)
+        found = self.tid_to_weakhandle.get(key)
         if found is None:
-            # The tensor stays alive: its memory is the key.
-            found = self._kept[key] = tensor.detach(), tensor.detach().clone()
-        return key
+            found = self.tid_to_weakhandle[key] = _Copy(tensor)
+        return found
 
-    def find(self, key):
-        if key not in self._kept:
+    def find(self, copy):
+        if copy.values is None:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
                 "which the graph was originally recorded."
             )
-        return self._kept[key][1]
+        return copy.values
 
     def clear(self):
         """Frees the copies; backward passes of the block fail from now on."""
-        self._kept.clear()
+        for copy in self.tid_to_weakhandle.values():
+            copy.values = None
+        self.tid_to_weakhandle.clear()
 
 
 _here = ThreadState(mutation_allowed=False)  # hooks are a thread's own, and so is this

@@ -98,6 +98,7 @@ class OneHotCategorical(_Classes):
     mean = property(lambda self: self.probs)
     variance = property(lambda self: self.probs * (1 - self.probs))
     mode = property(lambda self: self._one_hot(self.probs.argmax(-1)))
+    _categorical = property(lambda self: Categorical(logits=self.logits))
 
     def _one_hot(self, classes):
         return one_hot(classes, self._num_events).to(self.probs.dtype)

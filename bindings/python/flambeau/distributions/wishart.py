@@ -69,11 +69,12 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
         return self._scalar * (v**2 + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def _product(self, sample_shape):
-        n, like = self._event_shape[-1], {"dtype": self.df.dtype, "device": self.df.device}
-        chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(n, **like), validate_args=False)
-        roots = chi2.rsample(sample_shape).sqrt().clamp(min=torch.finfo(self.df.dtype).eps)
-        normal = self._noise(torch.randn, sample_shape, self.df).tril(-1)
-        half = self._unbroadcasted_scale_tril @ (roots.diag_embed() + normal)
+        n, tril = self._event_shape[-1], self._unbroadcasted_scale_tril
+        steps = torch.arange(n, dtype=tril.dtype, device=tril.device)
+        chi2 = Chi2(self.df.unsqueeze(-1) - steps, validate_args=False)
+        roots = chi2.rsample(sample_shape).sqrt().clamp(min=torch.finfo(tril.dtype).eps)
+        normal = self._noise(torch.randn, sample_shape, roots).tril(-1)
+        half = tril @ (roots.diag_embed() + normal)
         return half @ half.mT
 
     def rsample(self, sample_shape=(), max_try_correction=_TRIES):

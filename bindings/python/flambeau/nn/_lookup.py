@@ -39,17 +39,6 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         input, weight = weight, input  # torch's old order of arguments
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
-    if input.dim() == 2 and offsets is not None:
-        raise ValueError(
-            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
-            f"fixed length sequences. However, found offsets of type {type(offsets)}"
-        )
-    if input.dim() == 1 and offsets is None:
-        raise ValueError("offsets has to be a 1D Tensor but got None")
-    if input.dim() not in (1, 2):
-        raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
-        )
     if scale_grad_by_freq and mode == "max":
         raise RuntimeError(
             "embedding_bag: scaling gradients by frequency is not supported for mode max"

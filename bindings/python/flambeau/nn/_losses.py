@@ -48,33 +48,11 @@ def _warn_of_broadcast(input, target):
         )
 
 
-def _refuse_entropy(input, target):
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}) is deprecated. Please ensure they have the same size."
-        )
-
-
-def _refuse_logits(input, target):
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-        )
-
-
-_CHECKS = {
-    **dict.fromkeys(_BROADCASTS, _warn_of_broadcast),
-    "binary_cross_entropy": _refuse_entropy,
-    "binary_cross_entropy_with_logits": _refuse_logits,
-}
-
-
 def _weighted(function, args, options):
     """Losses times the weights of their elements; the mean is over what they weigh, but of a huber
     loss over their number, as in torch."""
     weight, reduction = options.pop("weight"), options.pop("reduction", "mean")
-    if weight.shape != args[0].shape:
+    if weight.shape != (args[0] if args else options["input"]).shape:
         raise ValueError("Weights and input must have the same size.")
     losses = function(*args, **options, reduction="none") * weight
     if reduction == "none":
@@ -89,7 +67,7 @@ def _weighted(function, args, options):
 
 
 def _made(name):
-    function, order, check = _ops.FUNCTIONAL[name], _ORDER.get(name), _CHECKS.get(name)
+    function, order, warns = _ops.FUNCTIONAL[name], _ORDER.get(name), name in _BROADCASTS
     code = function.__code__
     elements = name in _WEIGHTED
     n = code.co_argcount - sum(p in (order or ()) for p in code.co_varnames[: code.co_argcount])
@@ -111,8 +89,8 @@ def _made(name):
         weighted = elements and options.get("weight") is not None
         if elements and not weighted:
             options.pop("weight", None)
-        if check is not None and len(args) > 1:
-            check(*args[:2])
+        if warns and len(args) > 1:
+            _warn_of_broadcast(*args[:2])
         return _weighted(function, args, options) if weighted else function(*args, **options)
 
     return loss
@@ -149,6 +127,6 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     return _ops._ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)
 
 
-FUNCTIONS = {name: _made(name) for name in dict.fromkeys((*_ORDER, *_CHECKS))}
+FUNCTIONS = {name: _made(name) for name in dict.fromkeys((*_ORDER, *_BROADCASTS))}
 FUNCTIONS["kl_div"] = _warned_kl_div(FUNCTIONS["kl_div"])
 FUNCTIONS["ctc_loss"] = ctc_loss

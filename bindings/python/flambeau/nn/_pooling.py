@@ -60,7 +60,7 @@ def _fractional_max_pool(n):
                 )
             output_size = [int(size * r) for size, r in zip(input.shape[-n:], output_ratio)]
         kernel_size, output_size = (
-            (v,) if isinstance(v, int) else v for v in (kernel_size, output_size)
+            (v,) * n if isinstance(v, int) else v for v in (kernel_size, output_size)
         )
         found = both(input, kernel_size, output_size, _random_samples)
         return tuple(found) if return_indices else found[0]

@@ -68,8 +68,6 @@ def _warn_of_dropout(n, dim):
 def _channel_dropout(n):
     def dropout(input, p=0.5, training=True, inplace=False):
         """Zeroes whole channels with probability `p` and scales the others by 1 / (1 - p)."""
-        if p < 0.0 or p > 1.0:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         _warn_of_dropout(n, input.dim())
         drop = _ops._feature_dropout_ if inplace else _ops._feature_dropout
         if input.dim() == n + 1 and n != 2:

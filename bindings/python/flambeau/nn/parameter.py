@@ -91,7 +91,7 @@ class _Uninitialized:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually "
             "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
-            "initialized module. Call `forward` to initialize the parameters before accessing "
+            "initialized one. Call `forward` to initialize the parameters before accessing "
             "their attributes."
         )
 

@@ -74,6 +74,8 @@ class StateMixin:
                 )
         for hook in self._state_dict_hooks.values():
             changed = hook(self, destination, prefix, local)
+            if changed is not None and hasattr(hook, "_from_public_api"):
+                raise RuntimeError("state_dict post-hook must return None")
             destination = destination if changed is None else changed
         return destination
 
@@ -140,6 +142,7 @@ class StateMixin:
                 hook(module, _IncompatibleKeys(missing, unexpected))
 
         load(self, state_dict, "")
+        load = None  # held itself
         if strict:
             for keys, what in (unexpected, "Unexpected"), (missing, "Missing"):
                 if keys:
@@ -153,9 +156,11 @@ class StateMixin:
         return _IncompatibleKeys(missing, unexpected)
 
     def register_state_dict_post_hook(self, hook):
+        hook._from_public_api = True
         return register(self._state_dict_hooks, hook)
 
-    _register_state_dict_hook = register_state_dict_post_hook
+    def _register_state_dict_hook(self, hook):
+        return register(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook):
         return register(self._state_dict_pre_hooks, hook)

@@ -173,7 +173,8 @@ class Module(StateMixin, WalkMixin):
             tell(self, name)
         elif isinstance(value, (Buffer, UninitializedBuffer)):
             self._claim(name, "_buffers", "assign buffer")
-            self.register_buffer(name, value, getattr(value, "persistent", True))
+            kept = () if getattr(value, "persistent", True) else (False,)
+            self.register_buffer(name, value, *kept)  # a subclass may take no more
         else:
             for group, kind, what, wanted in _PLAIN:
                 if group in state and name in state[group]:

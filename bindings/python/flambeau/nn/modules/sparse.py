@@ -18,7 +18,8 @@ class _Table(Module):
         super().__init__()
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
+                word = "Padding_idx" if isinstance(self, Embedding) else "padding_idx"
+                raise AssertionError(f"{word} must be within num_embeddings")
             padding_idx %= num_embeddings
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = padding_idx

@@ -1,0 +1,264 @@
+"""What layers refuse: with the words and the classes of exceptions that programs written for torch
+match, from the modules and from the functions alike."""
+
+import gc
+import re
+
+import pytest
+
+X = {n: (1, 3, *(4,) * n) for n in (1, 2, 3)}
+
+
+def mask(shape, **named):
+    def call(torch):
+        x = torch.randn(shape)
+        made = {name: torch.zeros(size, dtype=torch.bool) for name, size in named.items()}
+        return torch.nn.MultiheadAttention(4, 4)(x, x, x, **made)
+
+    return call
+
+
+def attend(*shapes):
+    return lambda torch: torch.nn.MultiheadAttention(4, 4)(*map(torch.randn, shapes))
+
+
+def convolve(n, kernel, **options):
+    def call(torch):
+        f = getattr(torch.nn.functional, f"conv{n}d")
+        return f(torch.randn(X[n]), torch.randn(2, 3, *kernel), **options)
+
+    return call
+
+
+def score(name, x, *target, **options):
+    def call(torch):
+        labels = torch.ones(target, dtype=torch.int64)
+        return getattr(torch.nn.functional, name)(torch.randn(x), labels, **options)
+
+    return call
+
+
+def shares(name, x, target):
+    return lambda torch: getattr(torch.nn.functional, name)(torch.rand(x), torch.rand(target))
+
+
+def fractions(n, window, out):
+    def call(torch):
+        f = getattr(torch.nn.functional, f"fractional_max_pool{n}d")
+        return f(torch.randn(2, *(7,) * n), window, out)
+
+    return call
+
+
+def fold(shape, *args, **options):
+    return lambda torch: torch.nn.Fold(*args, **options)(torch.randn(shape))
+
+
+def unfold(shape, *args, **options):
+    return lambda torch: torch.nn.Unfold(*args, **options)(torch.randn(shape))
+
+
+BATCH, ONE = (4, 3, 4), (4, 4)
+BATCHED, SINGLE = "For batched (3-D) `query`, expected ", "For unbatched (2-D) `query`, expected "
+VECTOR = "Expected non-empty vector or matrix"
+PADDED = "Calculated padded input size per channel: "
+BLOCKS = "calculated shape of the array of sliding blocks as "
+
+CALLS = [
+    (convolve(1, (9,)), RuntimeError, PADDED + "(4). Kernel size: (9). Kernel size can't be"),
+    (convolve(2, (9, 3), padding=(1, 2)), RuntimeError, PADDED + "(6 x 8). Kernel size: (9 x 3)"),
+    (convolve(3, (2, 9, 2)), RuntimeError, PADDED + "(4 x 4 x 4). Kernel size: (2 x 9 x 2)"),
+    (convolve(2, (2, 3), dilation=4), RuntimeError, PADDED + "(4 x 4). Kernel size: (5 x 9)"),
+    (fold((1, 5, 9), (4, 5), (2, 3)), RuntimeError, "be divisible by the product of kernel_size"),
+    (
+        fold((1, 6, 10), (4, 5), (2, 3)),
+        RuntimeError,
+        "match the calculated number of sliding blocks 3 * 3 = 9",
+    ),
+    (fold((1, 12, 12), (4, 5), (2, 2), dilation=8), RuntimeError, BLOCKS + "(-4, -3)"),
+    (
+        unfold((1, 2, 2, 2), (2, 3)),
+        RuntimeError,
+        BLOCKS + "(1, 0), but its components must be at least one",
+    ),
+    (unfold((1, 2, 2, 3), (5, 3), padding=1), RuntimeError, BLOCKS + "(0, 3)"),
+    (score("multi_margin_loss", (0,), 10), RuntimeError, VECTOR),
+    (score("multilabel_margin_loss", (0,), 10), RuntimeError, VECTOR),
+    (score("multilabel_margin_loss", (3, 5, 2), 3, 4, 2), RuntimeError, VECTOR),
+    (score("nll_loss", (10, 3), 10, 2), RuntimeError, "0D or 1D target tensor expected, multi-"),
+    (score("cross_entropy", (10, 3), 10, 2), RuntimeError, "0D or 1D target tensor expected"),
+    (
+        score("nll_loss", (2, 3, 4, 4), 2, 4),
+        RuntimeError,
+        "only batches of spatial targets supported (3D tensors)",
+    ),
+    (
+        shares("binary_cross_entropy", (2, 3), (3,)),
+        ValueError,
+        "Using a target size (torch.Size([3])) that is different to the input size "
+        "(torch.Size([2, 3])) is deprecated. Please ensure they have the same size.",
+    ),
+    (
+        shares("binary_cross_entropy_with_logits", (2, 3), (3,)),
+        ValueError,
+        "Target size (torch.Size([3])) must be the same as input size (torch.Size([2, 3]))",
+    ),
+    (fractions(2, (1,), (3, 3)), RuntimeError, "kernel_size must either be a single Int or tuple"),
+    (fractions(2, (), (3, 3)), RuntimeError, "kernel_size must either be a single Int or tuple"),
+    (fractions(3, 2, (3, 3)), RuntimeError, "output_size must either be a single Int or tuple"),
+    (
+        fractions(2, (3, 2), (7, 3)),
+        RuntimeError,
+        "pool height 3 too large relative to input height",
+    ),
+    (fractions(3, 3, (3, 3, 7)), RuntimeError, "pool width 3 too large relative to input width 7"),
+    (attend(BATCH, ONE, BATCH), AssertionError, BATCHED + "`key` and `value` to be 3-D but found"),
+    (attend(ONE, BATCH, BATCH), AssertionError, SINGLE + "`key` and `value` to be 2-D but found"),
+    (attend((4,), ONE, ONE), AssertionError, "query should be unbatched 2D or batched 3D tensor"),
+    (
+        attend(BATCH, BATCH, (3, 3, 4)),
+        AssertionError,
+        "key shape torch.Size([4, 3, 4]) does not match value shape torch.Size([3, 3, 4])",
+    ),
+    (
+        mask(BATCH, key_padding_mask=(3, 4, 4)),
+        AssertionError,
+        BATCHED + "`key_padding_mask` to be `None` or 2-D but found 3-D",
+    ),
+    (
+        mask(ONE, key_padding_mask=ONE),
+        AssertionError,
+        SINGLE + "`key_padding_mask` to be `None` or 1-D but found 2-D",
+    ),
+    (
+        mask(BATCH, attn_mask=(2, 2, 2, 4)),
+        AssertionError,
+        BATCHED + "`attn_mask` to be `None`, 2-D or 3-D but found 4-D",
+    ),
+    (
+        mask(ONE, attn_mask=(3, 4, 4)),
+        AssertionError,
+        "Expected `attn_mask` shape to be (4, 4, 4) but got torch.Size([3, 4, 4])",
+    ),
+    (
+        mask(BATCH, attn_mask=(4, 3)),
+        RuntimeError,
+        "The shape of the 2D attn_mask is torch.Size([4, 3]), but should be (4, 4).",
+    ),
+    (
+        mask(BATCH, attn_mask=(3, 4, 4)),
+        RuntimeError,
+        "The shape of the 3D attn_mask is torch.Size([3, 4, 4]), but should be (12, 4, 4).",
+    ),
+    (
+        lambda torch: torch.nn.EmbeddingBag(10, 3, padding_idx=10),
+        AssertionError,
+        "padding_idx must be within num_embeddings",
+    ),
+    (
+        lambda torch: torch.nn.Embedding(10, 3, padding_idx=10),
+        AssertionError,
+        "Padding_idx must be within num_embeddings",
+    ),
+    (
+        lambda torch: torch.nn.functional.embedding(
+            torch.zeros(1, dtype=torch.int64), torch.randn(10, 3), padding_idx=10
+        ),
+        AssertionError,
+        "Padding_idx must be within num_embeddings",
+    ),
+    (
+        lambda torch: torch.nn.functional.embedding_bag(
+            torch.zeros(1, 1, 1, dtype=torch.int64), torch.randn(10, 3)
+        ),
+        ValueError,
+        "input has to be 1D or 2D Tensor, but got Tensor of dimension 3",
+    ),
+    (
+        lambda torch: torch.nn.functional.dropout1d(torch.randn(2, 3), 1.5),
+        ValueError,
+        "dropout probability has to be between 0 and 1, but got 1.5",
+    ),
+    (
+        lambda torch: torch.nn.utils.prune.L1Unstructured("half"),
+        TypeError,
+        "Invalid type for amount",
+    ),
+    (lambda torch: torch.nn.utils.prune.L1Unstructured(1.5), ValueError, "in the range [0, 1]"),
+]
+
+
+@pytest.mark.parametrize("call, kind, words", CALLS, ids=[words[:50] for _, _, words in CALLS])
+def test_a_check_is_told_in_torchs_words(torch, call, kind, words):
+    with pytest.raises(kind, match=re.escape(words)):
+        call(torch)
+
+
+def test_several_gradients_are_told_apart_where_one_does_not_fit(torch):
+    x = torch.randn(2, 3, requires_grad=True)
+    words = (
+        "Mismatch in shape: grad_output[1] has a shape of torch.Size([2]) and output[1] has a "
+        "shape of torch.Size([2, 3])."
+    )
+    with pytest.raises(RuntimeError, match=re.escape(words)):
+        torch.autograd.grad([x * 2, x * 3], x, [torch.ones(2, 3), torch.ones(2)])
+
+
+@pytest.mark.parametrize("name", ["avg", "max"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_nothing_pooled_has_no_gradient(torch, name, n):
+    x = torch.randn(2, 3, *(5,) * n, requires_grad=True)
+    for operand in x, x[0]:
+        y = getattr(torch.nn.functional, f"adaptive_{name}_pool{n}d")(operand, 0)
+        assert y.numel() == 0
+        with pytest.raises(RuntimeError, match="Expected grad_output to have non-zero size for"):
+            y.sum().backward()
+
+
+def test_the_loss_of_a_row_has_its_targets_shape(torch):
+    row = torch.randn(5)
+    loss = torch.nn.MultiMarginLoss(reduction="none")
+    assert loss(row, torch.tensor([1])).shape == (1,)
+    assert loss(row, torch.tensor(1)).shape == ()
+    torch.testing.assert_close(loss(row, torch.tensor([1]))[0], loss(row, torch.tensor(1)))
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "huber_loss"])
+def test_weighted_losses_take_their_operands_by_name(torch, name):
+    loss = getattr(torch.nn.functional, name)
+    x, y, weight = torch.randn(3), torch.randn(3), torch.rand(3)
+    named = loss(input=x, target=y, weight=weight)
+    torch.testing.assert_close(named, loss(x, y, weight=weight))
+
+
+def test_hooks_of_a_state_replace_it_only_by_the_older_name(torch):
+    empty = lambda module, state, prefix, about: {}  # noqa: E731
+    older = torch.nn.Linear(2, 2)
+    older._register_state_dict_hook(empty)
+    assert older.state_dict() == {}
+    newer = torch.nn.Linear(2, 2)
+    newer.register_state_dict_post_hook(lambda *_: {})
+    with pytest.raises(RuntimeError, match="post-hook must return None"):
+        newer.state_dict()
+
+
+def test_a_buffer_is_registered_by_a_subclass_that_takes_no_more(torch):
+    class Plain(torch.nn.Module):
+        def register_buffer(self, name, value):
+            super().register_buffer(name, value, True)
+
+    made = Plain()
+    made.kept = torch.nn.Buffer(torch.ones(2))
+    assert list(made.state_dict()) == ["kept"]
+
+
+def test_loading_a_state_leaves_no_cycles(torch):
+    module = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LSTM(2, 2))
+    state = {name: value.clone() for name, value in module.state_dict().items()}
+    gc.collect()
+    gc.disable()
+    try:
+        module.load_state_dict(state)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
