@@ -103,6 +103,7 @@ def test_names_that_packages_import(torch, device):
     with pytest.raises(NotImplementedError, match="quantization.FakeQuantize is unsupported"):
         torch.ao.quantization.FakeQuantize()
     assert torch._C._get_tracing_state() is None
+    assert torch._C._LinAlgError is torch.linalg.LinAlgError
     keys = torch._C.DispatchKey
     kind = "cpu" if device == "cpu" else "cuda"
     with (

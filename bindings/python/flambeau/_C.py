@@ -3,6 +3,7 @@ their meaning here; everything else of it is absent."""
 
 import contextlib
 
+from ._errors import LinAlgError as _LinAlgError  # noqa: F401
 from .overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from .random import Generator
 
