@@ -41,9 +41,11 @@ void throw_index(const char* op, int64_t index, int32_t dim, int64_t size) {
 void check_reports(Device d) {
   if (d.is_cpu()) return;
   Report* r = find(d, false);
-  if (!r || std::atomic_ref(r->tripped).load(std::memory_order_acquire) == 0) return;
+  if (!r) return;
+  const std::atomic_ref state(r->state);
+  if (state.load(std::memory_order_acquire) != Report::published) return;
   const Report seen = *r;
-  *r = Report{};
+  state.store(Report::none, std::memory_order_release);
   throw_index(seen.op, seen.index, seen.dim, seen.size);
 }
 

@@ -8,7 +8,9 @@
 namespace flambeau {
 
 struct Report {
-  int32_t tripped;  // 0: nothing to report
+  // A thread claims the report, writes the rest and publishes it; only then does the host read.
+  enum State : int32_t { none, claimed, published };
+  int32_t state;
   int32_t dim;
   int64_t index, size;
   const char* op;

@@ -15,12 +15,13 @@ namespace flambeau::FLAM_TARGET {
 FLAM_KERNEL_FN int64_t in_range(const char* op, Report* report, int64_t at, int64_t index, int dim,
                                 int64_t size) {
   if (at >= 0 && at < size) return at;
-  if (atomicCAS(&report->tripped, 0, 1) == 0) {
+  if (atomicCAS(&report->state, Report::none, Report::claimed) == Report::none) {
     report->dim = dim;
     report->index = index;
     report->size = size;
     report->op = op;
-    __threadfence_system();
+    __threadfence_system();  // the host sees none of it before all of it
+    atomicExch(&report->state, Report::published);
   }
   return 0;
 }
