@@ -25,7 +25,7 @@ def table(build) -> list[Suite]:
         suites.abi(),
         suites.ctest(build),
     ]
-    for device in ("cpu", "sim", "emu"):
+    for device in ("cpu", "sim", "standin"):
         listed += suites.python_suites(build, device)
     for device in ("cpu", "sim"):
         listed.append(suites.extreme(build, device))

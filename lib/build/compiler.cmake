@@ -14,7 +14,6 @@ option(FLAM_WERROR "Warnings are errors" ${werror})
 target_compile_options(
   flambeau_compile
   INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra $<$<BOOL:${FLAM_WERROR}>:-Werror>>)
-target_compile_definitions(flambeau_compile INTERFACE $<$<BOOL:${FLAM_CUDA}>:FLAM_HAVE_CUDA>)
 
 if(FLAM_SANITIZE)
   set(sanitize -fsanitize=${FLAM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -37,8 +37,12 @@ endif()
 # Everything of the library as objects: for the library itself, and for tests that reach behind the
 # ABI. Host objects come first (see kernels.cmake).
 set(FLAM_OBJECTS $<TARGET_OBJECTS:flambeau_host> $<TARGET_OBJECTS:flambeau_factor>)
+set(FLAM_OBJECTS_WITHOUT_CUDA ${FLAM_OBJECTS})
 foreach(part IN LISTS FLAM_KERNEL_OBJECTS)
   list(APPEND FLAM_OBJECTS $<TARGET_OBJECTS:${part}>)
+  if(NOT part MATCHES "_cuda")
+    list(APPEND FLAM_OBJECTS_WITHOUT_CUDA $<TARGET_OBJECTS:${part}>)
+  endif()
 endforeach()
 
 # A shared library with the ABI's name and exports out of `FLAM_OBJECTS` and what else is given.

@@ -36,7 +36,9 @@ foreach(file IN LISTS cc_tests)
   list(APPEND folders ${folder})
 endforeach()
 list(REMOVE_DUPLICATES folders)
-list(REMOVE_ITEM folders ${PROJECT_SOURCE_DIR}/tests/harness/cuda_on_cpu)
+# These link another set of objects.
+list(REMOVE_ITEM folders ${PROJECT_SOURCE_DIR}/tests/harness/cuda_on_cpu
+                         ${PROJECT_SOURCE_DIR}/tests/cuda)
 if(GTest_FOUND)
   foreach(folder IN LISTS folders)
     flam_cc_tests(${folder})
@@ -48,7 +50,7 @@ elseif(folders)
   message(WARNING "flambeau: no GoogleTest (apt package libgtest-dev), so no C++ tests")
 endif()
 
-# Strict C99 programs; the second round runs them over the library with emulated CUDA kernels.
+# Strict C99 programs; the second round runs them over the library with the stand-in for CUDA.
 file(GLOB c_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/capi/*_test.c)
 foreach(file IN LISTS c_tests)
   get_filename_component(name ${file} NAME_WE)
@@ -63,12 +65,12 @@ foreach(file IN LISTS c_tests)
   endif()
   set_target_properties(capi_${name} PROPERTIES C_EXTENSIONS OFF
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  foreach(library flambeau flambeau_emu)
+  foreach(library flambeau flambeau_standin_library)
     set(suffix "")
     set(environment FLAMBEAU_LIBRARY=$<TARGET_FILE:${library}>)
-    if(library STREQUAL flambeau_emu)
-      set(suffix .emu)
-      list(APPEND environment FLAMBEAU_SIM=devices=2,kernels=emu)
+    if(library STREQUAL flambeau_standin_library)
+      set(suffix .standin)
+      list(APPEND environment FLAMBEAU_SIM=devices=2)
     endif()
     add_test(NAME capi.${name}${suffix} COMMAND capi_${name}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -102,16 +102,21 @@ struct Table {
   KernelColumn (*kernel_column)(int device);
 
   // Vendors' libraries: optional entries, null where a provider has none, so that code above it
-  // does not ask what was compiled in. False: the library does not take the operands as they lie.
-  // Throws Error(library missing) where it cannot be opened.
+  // does not ask what was compiled in. False: the library does not take the operands as they lie,
+  // or is not there.
   bool (*matmul)(Stream stream, const Matmul& problem);
+
+  // Versions of what a provider stands on, null where it stands on nothing: its runtime (13000 is
+  // 13.0), and its library of products, which is opened for the question
+  // (throws Error(library missing)).
+  int (*runtime_version)();
+  size_t (*matmul_version)();
 };
 
 const Table& cpu_table();
 const Table& sim_table();
-#if defined(FLAM_HAVE_CUDA)
-const Table& cuda_table();
-#endif
+// A provider of which not every build has one; it enters itself when the library is loaded.
+inline const Table& (*cuda_table)() = nullptr;
 
 // The provider that answers for a type; sim answers for cuda where FLAMBEAU_SIM says as=cuda.
 // Null where this build has none.

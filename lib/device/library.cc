@@ -136,6 +136,11 @@ void add_library_directory(std::string_view path) {
   state().directories.emplace_back(path);
 }
 
+size_t library_directories() {
+  std::lock_guard lock(state().mutex);
+  return state().directories.size();
+}
+
 std::string library_report() {
   std::lock_guard lock(state().mutex);
   std::string report;

@@ -34,6 +34,7 @@ class Library {
 };
 
 void add_library_directory(std::string_view path);
+size_t library_directories();  // how many were added
 std::string library_report();
 
 }  // namespace flambeau

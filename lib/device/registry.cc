@@ -57,9 +57,7 @@ namespace hal {
 const Table* provider(DeviceType type) {
   if (type == DeviceType::cpu) return &cpu_table();
   if (sim::config().devices > 0 && type == sim::config().answers_to) return &sim_table();
-#if defined(FLAM_HAVE_CUDA)
-  if (type == DeviceType::cuda) return &cuda_table();
-#endif
+  if (type == DeviceType::cuda && cuda_table) return &cuda_table();
   return type == DeviceType::sim ? &sim_table() : nullptr;
 }
 

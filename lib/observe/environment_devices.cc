@@ -7,14 +7,11 @@
 
 #include "base/error.h"
 #include "device/devices.h"
+#include "device/hal.h"
 #include "device/library.h"
 #include "device/runtime.h"
 #include "device/sim_config.h"
 #include "observe/environment.h"
-#if defined(FLAM_HAVE_CUDA)
-#include "device/cuda/blas_lt.h"
-#include "device/cuda/versions.h"
-#endif
 
 namespace flambeau::observe {
 namespace {
@@ -44,24 +41,21 @@ bool add_driver(Facts& facts) {
   return true;
 }
 
-#if defined(FLAM_HAVE_CUDA)
 void add_libraries(Facts& facts, bool driver) {
+  if (!hal::cuda_table) {
+    return add(facts, "runtime", driver ? State::missing : State::neutral,
+               "this build of flambeau has no CUDA", "make build CUDA=wheels");
+  }
+  const hal::Table& cuda = hal::cuda_table();
   add(facts, "runtime", State::well,
-      version_text(cuda::runtime_version()) + ", linked into the library");
+      version_text(cuda.runtime_version()) + ", linked into the library");
   if (!driver) return;
   try {
-    const size_t version = cuda::lt::functions().version();
-    add(facts, "cuBLASLt", State::well, cat_text(version));
+    add(facts, "cuBLASLt", State::well, cat_text(cuda.matmul_version()));
   } catch (const Error& e) {
     add(facts, "cuBLASLt", State::missing, e.problem + "\n" + e.facts, e.fix);
   }
 }
-#else
-void add_libraries(Facts& facts, bool driver) {
-  add(facts, "runtime", driver ? State::missing : State::neutral,
-      "this build of flambeau has no CUDA", "make build CUDA=wheels");
-}
-#endif
 
 std::string megabytes(size_t bytes) { return cat_text(bytes >> 20, " MiB"); }
 

@@ -1,4 +1,5 @@
-"""pytest --device cpu|sim|emu|cuda: where the ops run. There always is a simulated device, too."""
+"""pytest --device cpu|sim|standin|cuda: where the ops run. There always is a simulated device,
+too."""
 
 import os
 import pathlib
@@ -8,21 +9,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "bindings" / "python"), str(ROOT / "tests" / "ops")]
 
 
+PLACES = {"cpu": "cpu", "sim": "sim:0", "standin": "cuda:0", "cuda": "cuda:0"}
+
+
 def pytest_addoption(parser):
-    parser.addoption("--device", default="cpu", choices=("cpu", "sim", "emu", "cuda"))
+    parser.addoption("--device", default="cpu", choices=PLACES)
 
 
 def pytest_configure(config):
-    if config.getoption("--device") == "cuda":
-        return
-    kernels = ",kernels=emu" if config.getoption("--device") == "emu" else ""
-    os.environ.setdefault("FLAMBEAU_SIM", "devices=2,memory=256MiB" + kernels)
+    if config.getoption("--device") != "cuda":
+        os.environ.setdefault("FLAMBEAU_SIM", "devices=2,memory=256MiB")
 
 
 def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--device")
-        metafunc.parametrize("device", [{"cpu": "cpu", "cuda": "cuda:0"}.get(chosen, "sim:0")])
+        metafunc.parametrize("device", [PLACES[chosen]])
 
 
 def pytest_collection_modifyitems(config, items):

@@ -1,4 +1,4 @@
-"""Fixtures of the Python suite. `--device cpu|sim|emu|cuda` says where tensors are made; the
+"""Fixtures of the Python suite. `--device cpu|sim|standin|cuda` says where tensors are made; the
 default is the cpu."""
 
 import os
@@ -16,7 +16,7 @@ def pytest_addoption(parser):
         parser.addoption(
             "--device",
             default="cpu",
-            choices=["cpu", "sim", "emu", "cuda"],
+            choices=["cpu", "sim", "standin", "cuda"],
             help="where tensors are made",
         )
     except ValueError:  # another suite's conftest in the same run has the option already
@@ -37,6 +37,6 @@ def torch():
 
 @pytest.fixture(scope="session")
 def device(request):
-    return {"cpu": "cpu", "sim": "cuda", "emu": "cuda", "cuda": "cuda"}[
+    return {"cpu": "cpu", "sim": "cuda", "standin": "cuda", "cuda": "cuda"}[
         request.config.getoption("--device")
     ]

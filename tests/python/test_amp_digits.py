@@ -30,7 +30,7 @@ def batches(torch, images, labels, size=32):
 
 @pytest.mark.parametrize("form,epochs", [("mlp", 30), ("conv", 12)])
 def test_float16_learns(torch, device, program, form, epochs, request):
-    if request.config.getoption("--device") == "emu":
+    if request.config.getoption("--device") == "standin":
         pytest.skip("a training run is too long for the emulation's fibers")
     torch.manual_seed(0)
     learn, held_out = program.digits(ROOT / "examples" / "data" / "digits.safetensors")

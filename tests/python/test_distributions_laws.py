@@ -173,7 +173,7 @@ def test_every_distribution_has_a_row(torch):
 
 @pytest.fixture(scope="module")
 def count(request):
-    return FEWER if request.config.getoption("--device") == "emu" else MANY
+    return FEWER if request.config.getoption("--device") == "standin" else MANY
 
 
 @pytest.mark.filterwarnings("ignore:Low df values")

@@ -1,5 +1,5 @@
 // The questions in the order in which the answer "no" explains most: is there a driver, is it new
-// enough, does it show a device, does this library have code for it. The runtime is linked
+// enough, does it show devices, does this library have code for one of them. The runtime is linked
 // statically and opens the driver itself, so that all this works on a machine without one.
 #include "device/cuda/availability.h"
 
@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "device/cuda/architectures.h"
 #include "device/cuda/status.h"
 #include "device/cuda/versions.h"
 #include "device/limits.h"
@@ -59,15 +60,16 @@ Availability find_out() {
     (void)cudaGetLastError();
     return no_device(counted == cudaSuccess ? cudaErrorNoDevice : counted);
   }
-  if (const cudaError_t image = probe_kernel_image();
-      status_of(image, 0) == Status::no_kernel_image) {
+  std::string lacks;
+  for (int i = 0; i < count; ++i) {
     cudaDeviceProp p{};
-    cudaGetDeviceProperties(&p, 0);
-    return none(Status::no_kernel_image,
-                cat_text("this library has no code for ", p.name, " (compute capability ", p.major,
-                         '.', p.minor, "): ", cudaGetErrorString(image)));
+    cudaGetDeviceProperties(&p, i);
+    if (has_code(FLAM_CUDA_ARCHITECTURES, p.major, p.minor))
+      return {std::min(count, kMaxDevices), Status::ok, {}};
+    lacks += cat_text(i ? ", " : "", p.name, " (compute capability ", p.major, '.', p.minor, ')');
   }
-  return {std::min(count, kMaxDevices), Status::ok, {}};
+  return none(Status::no_kernel_image, cat_text("this library has no code for ", lacks,
+                                                ", but for ", FLAM_CUDA_ARCHITECTURES));
 }
 
 }  // namespace

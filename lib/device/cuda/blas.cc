@@ -8,6 +8,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "base/error.h"
 #include "device/allocator.h"
@@ -66,12 +67,14 @@ class Owned {
 };
 
 struct Descriptors {
-  const lt::Functions& f = lt::functions();
+  const lt::Functions& f;
   Owned<lt::Desc> desc{f.desc_destroy};
   Owned<lt::Layout> first{f.layout_destroy}, second{f.layout_destroy}, c{f.layout_destroy},
       out{f.layout_destroy};
 
-  Descriptors(const BlasPlan& plan, const hal::Matmul& p, const Types& types) {
+  Descriptors(const lt::Functions& functions, const BlasPlan& plan, const hal::Matmul& p,
+              const Types& types)
+      : f(functions) {
     ok(f.desc_create(desc.out(), types.compute, types.scale), "creating a product");
     set(lt::kTransA, int32_t(plan.first.transposed));
     set(lt::kTransB, int32_t(plan.second.transposed));
@@ -99,24 +102,36 @@ struct Descriptors {
   }
 };
 
-// What an algorithm depends on: sizes, strides, types, epilogue and the alignment of the operands.
-using Key = std::array<int64_t, 22>;
-
-int64_t alignment(const void* p) {
+// An algorithm reads by words as wide as its operands' alignment allows: bytes, at most 256; of
+// what is absent as much.
+uint32_t alignment(const void* p) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-  return address == 0 ? 16 : int64_t(std::min<uintptr_t>(address & -address, 256));
+  return uint32_t(std::min<uintptr_t>(address ? address & -address : 256, 256));
 }
 
-Key key_of(const BlasPlan& plan, const hal::Matmul& p, const Types& types, int device) {
+struct Alignments {
+  uint32_t first, second, c, out, bias;
+  explicit Alignments(const BlasPlan& p)
+      : first(alignment(p.first_data)),
+        second(alignment(p.second_data)),
+        c(alignment(p.c_data)),
+        out(alignment(p.out_data)),
+        bias(alignment(p.bias)) {}
+};
+
+// What an algorithm depends on: sizes, strides, types, epilogue and the alignment of the operands.
+using Key = std::array<int64_t, 23>;
+
+Key key_of(const BlasPlan& plan, const hal::Matmul& p, const Types& types, const Alignments& by,
+           int device) {
   Key key{};
   size_t i = 0;
   for (const ColumnMatrix* m : {&plan.first, &plan.second, &plan.out, &plan.c})
     for (int64_t v : {m->ld, m->batch}) key[i++] = v;
-  for (int64_t v :
-       {plan.out.rows, plan.out.cols, p.k, p.batches, int64_t(plan.first.transposed),
-        int64_t(plan.second.transposed), int64_t(p.relu) * 2 + (plan.bias != nullptr),
-        int64_t(types.data), int64_t(types.compute), int64_t(device), alignment(plan.first_data),
-        alignment(plan.second_data), alignment(plan.out_data), alignment(plan.c_data)})
+  for (int64_t v : {plan.out.rows, plan.out.cols, p.k, p.batches, int64_t(plan.first.transposed),
+                    int64_t(plan.second.transposed), int64_t(p.relu) * 2 + (plan.bias != nullptr),
+                    int64_t(types.data), int64_t(types.compute), int64_t(device), int64_t(by.first),
+                    int64_t(by.second), int64_t(by.c), int64_t(by.out), int64_t(by.bias)})
     key[i++] = v;
   return key;
 }
@@ -128,40 +143,55 @@ class Blas {
     return blas;
   }
 
-  lt::Handle handle(int device) {
+  lt::Handle handle(const lt::Functions& f, int device) {
     std::lock_guard lock(mutex_);
     lt::Handle& h = handles_[device];
-    if (!h) ok(lt::functions().create(&h), "creating a handle");
+    if (!h) ok(f.create(&h), "creating a handle");
     return h;
   }
 
-  lt::Heuristic algorithm(const Key& key, lt::Handle handle, const Descriptors& d) {
+  // None where cuBLASLt has none.
+  std::optional<lt::Heuristic> algorithm(const Key& key, lt::Handle handle, const Descriptors& d,
+                                         const Alignments& by) {
     {
       std::lock_guard lock(mutex_);
       if (const auto known = algorithms_.find(key); known != algorithms_.end())
         return known->second;
     }
-    const lt::Functions& f = lt::functions();
-    Owned<lt::Preference> preference(f.preference_destroy);
-    ok(f.preference_create(preference.out()), "creating a preference");
-    ok(f.preference_set(preference, lt::kMaxWorkspace, &kWorkspace, sizeof kWorkspace),
-       "limiting the workspace");
-    lt::Heuristic best{};
-    int found = 0;
-    ok(f.heuristic(handle, d.desc, d.first, d.second, d.c, d.out, preference, 1, &best, &found),
-       "choosing an algorithm");
-    check(found > 0 && best.state == lt::kSuccess, Code::unsupported,
-          "cuBLASLt has no algorithm for this product");
+    const std::optional<lt::Heuristic> best = ask(handle, d, by);
     std::lock_guard lock(mutex_);
     if (algorithms_.size() >= kMostAlgorithms) algorithms_.clear();
     return algorithms_[key] = best;
   }
 
  private:
+  static std::optional<lt::Heuristic> ask(lt::Handle handle, const Descriptors& d,
+                                          const Alignments& by) {
+    const lt::Functions& f = d.f;
+    Owned<lt::Preference> preference(f.preference_destroy);
+    ok(f.preference_create(preference.out()), "creating a preference");
+    const auto set = [&](int attribute, const auto& value) {
+      ok(f.preference_set(preference, attribute, &value, sizeof value), "setting a preference");
+    };
+    set(lt::kMaxWorkspace, kWorkspace);
+    set(lt::kMinAlignmentA, by.first);
+    set(lt::kMinAlignmentB, by.second);
+    set(lt::kMinAlignmentC, by.c);
+    set(lt::kMinAlignmentD, by.out);
+    lt::Heuristic best{};
+    int found = 0;
+    const int status =
+        f.heuristic(handle, d.desc, d.first, d.second, d.c, d.out, preference, 1, &best, &found);
+    if (status == lt::kNotSupported) return std::nullopt;
+    ok(status, "choosing an algorithm");
+    if (found == 0 || best.state != lt::kSuccess) return std::nullopt;
+    return best;
+  }
+
   static constexpr size_t kMostAlgorithms = 4096;
   std::mutex mutex_;
   std::map<int, lt::Handle> handles_;
-  std::map<Key, lt::Heuristic> algorithms_;
+  std::map<Key, std::optional<lt::Heuristic>> algorithms_;
 };
 
 // Memory for the duration of one enqueue; the allocator reuses it in the stream's order.
@@ -186,24 +216,27 @@ union Scalar {
 
 }  // namespace
 
-bool blas_takes(const hal::Matmul& problem) { return plan_of(problem).has_value(); }
-
-void blas_matmul(Stream s, const hal::Matmul& p) {
+bool blas_matmul(Stream s, const hal::Matmul& p) {
   const std::optional<BlasPlan> plan = plan_of(p);
-  check(plan.has_value(), Code::internal, "a product that cuBLASLt does not take was given to it");
+  const lt::Functions* const f = plan ? lt::functions_if_any() : nullptr;
+  if (!f) return false;
   const DeviceGuard guard(s.device.index);
   const Types types = types_of(p.dtype);
-  const Descriptors d(*plan, p, types);
+  const Descriptors d(*f, *plan, p, types);
+  const Alignments by(*plan);
   Blas& blas = Blas::instance();
-  const lt::Handle handle = blas.handle(s.device.index);
-  const lt::Heuristic chosen = blas.algorithm(key_of(*plan, p, types, s.device.index), handle, d);
-  const Workspace workspace(s, chosen.workspace);
+  const lt::Handle handle = blas.handle(*f, s.device.index);
+  const std::optional<lt::Heuristic> chosen =
+      blas.algorithm(key_of(*plan, p, types, by, s.device.index), handle, d, by);
+  if (!chosen) return false;
+  const Workspace workspace(s, chosen->workspace);
   const bool wide = types.scale == lt::kReal64;
   const Scalar alpha(p.alpha, wide), beta(plan->has_c ? p.beta : 0, wide);
-  ok(d.f.matmul(handle, d.desc, &alpha, plan->first_data, d.first, plan->second_data, d.second,
-                &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen.algo, workspace.data(),
-                chosen.workspace, native_stream(s)),
+  ok(f->matmul(handle, d.desc, &alpha, plan->first_data, d.first, plan->second_data, d.second,
+               &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen->algo, workspace.data(),
+               chosen->workspace, native_stream(s)),
      "the product");
+  return true;
 }
 
 void set_blas_tf32(bool allowed) { g_tf32 = allowed; }

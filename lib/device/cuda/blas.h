@@ -5,13 +5,10 @@
 
 namespace flambeau::cuda {
 
-// Whether cuBLASLt can compute it without copies: strides, dtype, and a bias in a form that its
-// epilogue takes.
-bool blas_takes(const hal::Matmul& problem);
-
-// Enqueues it; `problem` is one that blas_takes. Throws Error(library missing) where there is no
-// cuBLASLt.
-void blas_matmul(Stream s, const hal::Matmul& problem);
+// Enqueues the product; false, and nothing is done, where cuBLASLt cannot compute it without copies
+// (strides, dtype, a bias in no form that its epilogue takes), has no algorithm for it, or is not
+// there.
+bool blas_matmul(Stream s, const hal::Matmul& problem);
 
 // Whether f32 products may use TF32 (10 bits of mantissa); off at start, as in PyTorch.
 void set_blas_tf32(bool allowed);

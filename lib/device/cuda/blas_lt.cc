@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+
 #include "base/error.h"
 
 namespace flambeau::cuda::lt {
@@ -49,6 +51,21 @@ const Functions& functions() {
   static const Functions f =
       load();  // an exception leaves it uninitialised: the next call tries again
   return f;
+}
+
+const Functions* functions_if_any() {
+  constexpr size_t never = ~size_t(0);
+  static std::atomic<const Functions*> found{nullptr};
+  static std::atomic<size_t> missed{never};  // with so many directories
+  if (const Functions* f = found.load(std::memory_order_acquire)) return f;
+  const size_t named = library_directories();
+  if (missed == named) return nullptr;
+  try {
+    found = &functions();
+  } catch (const Error&) {
+    missed = named;
+  }
+  return found;
 }
 
 }  // namespace flambeau::cuda::lt

@@ -24,8 +24,14 @@ enum : int {
   kBiasPointer = 8
 };  // cublasLtMatmulDescAttributes_t
 enum : int { kBatchCount = 5, kBatchOffset = 6 };  // cublasLtMatrixLayoutAttribute_t
-enum : int { kMaxWorkspace = 1 };                  // cublasLtMatmulPreferenceAttributes_t
-enum : int { kPlain = 1, kRelu = 2, kBias = 4 };   // cublasLtEpilogue_t; relu and bias add up
+enum : int {
+  kMaxWorkspace = 1,
+  kMinAlignmentA = 5,
+  kMinAlignmentB = 6,
+  kMinAlignmentC = 7,
+  kMinAlignmentD = 8
+};  // cublasLtMatmulPreferenceAttributes_t
+enum : int { kPlain = 1, kRelu = 2, kBias = 4 };  // cublasLtEpilogue_t; relu and bias add up
 
 struct Algo {
   uint64_t data[8];
@@ -57,6 +63,9 @@ struct Functions {
                 void* workspace, size_t bytes, NativeStream);
 };
 
-const Functions& functions();  // opens the library on first use
+// Opens the library on first use.
+const Functions& functions();
+// Null where it cannot be opened, which is tried again once another directory has been named.
+const Functions* functions_if_any();
 
 }  // namespace flambeau::cuda::lt

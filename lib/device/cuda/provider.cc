@@ -4,7 +4,9 @@
 
 #include "device/cuda/availability.h"
 #include "device/cuda/blas.h"
+#include "device/cuda/blas_lt.h"
 #include "device/cuda/status.h"
+#include "device/cuda/versions.h"
 
 namespace flambeau::cuda {
 namespace {
@@ -49,12 +51,20 @@ Status deallocate(int device, void* data, size_t) {
   return on_device(device, [&] { return cudaFree(data); });
 }
 
+// Portable memory is every device's: one that has a context already is asked for it.
+int device_for_host(int device) {
+  for (int i = 0; !has_context(device) && i < availability().devices; ++i)
+    if (has_context(i)) return i;
+  return device;
+}
+
 Status allocate_host(int device, size_t bytes, void** out) {
-  return on_device(device, [&] { return cudaHostAlloc(out, bytes, cudaHostAllocPortable); });
+  return on_device(device_for_host(device),
+                   [&] { return cudaHostAlloc(out, bytes, cudaHostAllocPortable); });
 }
 
 Status deallocate_host(int device, void* data, size_t) {
-  return on_device(device, [&] { return cudaFreeHost(data); });
+  return on_device(device_for_host(device), [&] { return cudaFreeHost(data); });
 }
 
 cudaMemcpyKind kind_of(Direction d) {
@@ -240,19 +250,18 @@ hal::Table make_table() {
   t.graph_destroy = graph_destroy;
   t.sticky_error = sticky_error;
   t.error_text = [](int) { return last_text(); };
-  t.kernel_column = [](int) { return KernelColumn::cuda; };
-  t.matmul = [](Stream stream, const hal::Matmul& problem) {
-    const bool takes = blas_takes(problem);
-    if (takes) blas_matmul(stream, problem);
-    return takes;
-  };
+  t.kernel_column = [](int) { return KernelColumn::FLAM_KERNEL_COLUMN; };
+  t.matmul = blas_matmul;
+  t.runtime_version = runtime_version;
+  t.matmul_version = [] { return lt::functions().version(); };
   return t;
 }
 
+const hal::Table& table() {
+  static const hal::Table made = make_table();
+  return made;
+}
+[[maybe_unused]] const bool entered = (hal::cuda_table = table, true);
+
 }  // namespace
 }  // namespace flambeau::cuda
-
-const flambeau::hal::Table& flambeau::hal::cuda_table() {
-  static const Table table = cuda::make_table();
-  return table;
-}

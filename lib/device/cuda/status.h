@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "device/cuda/context.h"
 #include "device/hal.h"
 
 namespace flambeau::cuda {
@@ -26,8 +27,9 @@ class DeviceGuard {
       changed_ = error_ == cudaSuccess;
     }
   }
+  // Back to a device without a context would make one there.
   ~DeviceGuard() {
-    if (changed_) cudaSetDevice(before_);
+    if (changed_ && has_context(before_)) cudaSetDevice(before_);
   }
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;

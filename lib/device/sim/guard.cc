@@ -112,4 +112,6 @@ std::string run_guarded(const char* name, const std::function<void()>& work) {
   return problem;
 }
 
+bool in_guarded_work() { return t_guard != nullptr; }
+
 }  // namespace flambeau::sim

@@ -15,5 +15,6 @@ void watch_faults(Arena& arena);
 
 // Empty where `work` ended well.
 std::string run_guarded(const char* name, const std::function<void()>& work);
+bool in_guarded_work();  // on this thread
 
 }  // namespace flambeau::sim

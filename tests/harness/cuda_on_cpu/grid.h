@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <tuple>
 
 #include "vector_types.h"
 
@@ -62,19 +63,42 @@ template <class T> struct Unchanged {
   using type = T;
 };  // keeps an argument out of deduction
 
+// A launch as a value: what it takes to run it now, or later.
+template <class... P> struct Call {
+  const char* name;
+  void (*kernel)(P...);
+  dim3 grid, block;
+  size_t shared_bytes;
+  std::tuple<P...> args;
+
+  static void run(void*, const void* p) {
+    const Call& call = *static_cast<const Call*>(p);
+    Grid g{call.name,
+           call.grid,
+           call.block,
+           {},
+           nullptr,
+           nullptr,
+           [](const void* c) {
+             const Call& of = *static_cast<const Call*>(c);
+             std::apply(of.kernel, of.args);
+           },
+           p};
+    cuda_on_cpu::run(g, call.shared_bytes);
+  }
+};
+
+// Where set, launches are handed to it instead of run: a runtime that has streams calls `run` with
+// a copy of the `bytes` at `call` in its own time.
+using Enqueue = void (*)(void* stream, const char* name, void (*run)(void*, const void*),
+                         const void* call, size_t bytes);
+inline Enqueue enqueue = nullptr;
+
 template <class... P>
 void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes,
-            [[maybe_unused]] void* stream, typename Unchanged<P>::type... args) {
-  auto call = [&] { kernel(args...); };
-  Grid g{name,
-         grid,
-         block,
-         {},
-         nullptr,
-         nullptr,
-         [](const void* c) { (*static_cast<decltype(call)*>(const_cast<void*>(c)))(); },
-         &call};
-  run(g, shared_bytes);
+            void* stream, typename Unchanged<P>::type... args) {
+  const Call<P...> call{name, kernel, grid, block, shared_bytes, {args...}};
+  enqueue ? enqueue(stream, name, call.run, &call, sizeof call) : call.run(stream, &call);
 }
 
 }  // namespace cuda_on_cpu

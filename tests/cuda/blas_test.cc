@@ -1,0 +1,81 @@
+// Products by cuBLASLt over its stand-in, which holds a call to what was promised of its operands:
+// views that begin anywhere, in any order, after others of the same shape, give the host's product
+// without a breach; and where the library is missing, too old or has no algorithm, our own does.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "contract.h"
+#include "device/cuda/blas_lt.h"
+#include "ops/ops.h"
+#include "tests/kernels/tensors.h"
+
+namespace flambeau {
+namespace {
+
+constexpr Device kCuda{DeviceType::cuda, 0};
+
+// [rows, cols] numbers that begin `offset` elements into their memory.
+Tensor drawn(int64_t rows, int64_t cols, int64_t offset, Dtype dtype, unsigned seed) {
+  const auto values = randoms<float>(size_t(rows * cols + offset), -1, 1, seed);
+  const Tensor all = ops::to_dtype(tensor_of(values), dtype);
+  return ops::reshape(ops::narrow(all, 0, offset, rows * cols), Dims{rows, cols});
+}
+
+// The same tensor on the device, as far into its memory.
+Tensor there(const Tensor& t) {
+  const Tensor base =
+      ops::to_device(alias(t, Dims{t.offset() + t.numel()}, Dims{1}, 0), kCuda, false);
+  return alias(base, t.sizes(), t.strides(), t.offset());
+}
+
+void expect_equal(const Tensor& found, const Tensor& wanted, double tolerance) {
+  const auto a = values_of<double>(ops::to_dtype(ops::to_device(found, kCpu, false), Dtype::f64)),
+             b = values_of<double>(ops::to_dtype(wanted, Dtype::f64));
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance) << i;
+}
+
+// One operand after the other moves, the others stay.
+void check_products() {
+  for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16})
+    for (int moved = 0; moved < 3; ++moved)
+      for (int64_t offset : {0, 1, 2, 3}) {
+        const auto by = [&](int operand) { return operand == moved ? offset : 0; };
+        const Tensor a = drawn(8, 16, by(0), dtype, 1), b = drawn(16, 4, by(1), dtype, 2),
+                     bias = ops::ravel(drawn(1, 4, by(2), dtype, 3));
+        const double tolerance = is_half(dtype) ? 0.1 : 1e-5;
+        expect_equal(ops::matmul(there(a), there(b)), ops::matmul(a, b), tolerance);
+        expect_equal(ops::addmm(there(bias), there(a), there(b)), ops::addmm(bias, a, b),
+                     tolerance);
+      }
+}
+
+TEST(Products, OfViewsThatBeginAnywhere) {
+  unsetenv("FLAMBEAU_STANDIN_CUBLASLT");
+  ASSERT_NE(cuda::lt::functions_if_any(), nullptr);
+  check_products();
+  EXPECT_EQ(cuda_runtime::breaches(), 0);
+}
+
+// In a process of its own: what was found once stays.
+void check_without(const char* how, bool present) {
+  setenv("FLAMBEAU_STANDIN_CUBLASLT", how, 1);
+  check_products();
+  const bool found = cuda::lt::functions_if_any() != nullptr;
+  std::exit(!testing::Test::HasFailure() && found == present ? 0 : 1);
+}
+
+TEST(Products, AreOursWhereCublasLtHasNone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(check_without("none", true), testing::ExitedWithCode(0), "");
+}
+
+TEST(Products, AreOursWhereCublasLtIsTooOld) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(check_without("old", false), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace flambeau

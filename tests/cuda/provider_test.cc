@@ -1,0 +1,155 @@
+// The calls of the CUDA provider: what they do to memory and in which order, on which device, and
+// that none of them breaks the runtime's contract. What a test breaks on purpose it forgives.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "contract.h"
+#include "device/event.h"
+#include "device/graph.h"
+#include "device/runtime.h"
+#include "device/streams.h"
+
+namespace flambeau {
+namespace {
+
+constexpr Device kCuda0{DeviceType::cuda, 0}, kCuda1{DeviceType::cuda, 1};
+
+class Provider : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(is_available(DeviceType::cuda)) << unavailable_reason(DeviceType::cuda);
+    set_current_device(kCuda0);
+  }
+  void TearDown() override { EXPECT_EQ(cuda_runtime::breaches(), 0); }
+};
+
+struct Buffer {
+  Memory memory;
+  size_t n;
+
+  Buffer(Device d, size_t count) : memory(allocate(d, count * sizeof(float))), n(count) {}
+  ~Buffer() { deallocate(memory.block); }
+  float* data() const { return static_cast<float*>(memory.data); }
+};
+
+std::vector<float> counted(size_t n) {
+  std::vector<float> v(n);
+  for (size_t i = 0; i < n; ++i) v[i] = float(i);
+  return v;
+}
+
+TEST_F(Provider, CopiesThereAndBackAndAcross) {
+  const std::vector<float> given = counted(1000);
+  std::vector<float> back(given.size());
+  const size_t bytes = given.size() * sizeof(float);
+  const Buffer a(kCuda0, given.size()), b(kCuda1, given.size());
+  copy_bytes(a.data(), kCuda0, given.data(), kCpu, bytes, false);
+  copy_bytes(b.data(), kCuda1, a.data(), kCuda0, bytes, false);
+  copy_bytes(back.data(), kCpu, b.data(), kCuda1, bytes, false);
+  EXPECT_EQ(back, given);
+}
+
+TEST_F(Provider, StreamsRunInTheOrderOfTheirEvents) {
+  const Stream side = create_stream(kCuda0);
+  const std::vector<float> given = counted(500);
+  std::vector<float> back(given.size());
+  const size_t bytes = given.size() * sizeof(float);
+  const Buffer a(kCuda0, given.size()), b(kCuda0, given.size());
+  copy_bytes(a.data(), kCuda0, given.data(), kCpu, bytes, false);
+  wait_stream(side, current_stream(kCuda0));
+  {
+    const StreamScope on(side);
+    copy_bytes(b.data(), kCuda0, a.data(), kCuda0, bytes, true);
+  }
+  Event done(kCuda0);
+  done.record(side);
+  EXPECT_FALSE(done.query());
+  wait_stream(current_stream(kCuda0), side);
+  copy_bytes(back.data(), kCpu, b.data(), kCuda0, bytes, false);
+  EXPECT_TRUE(done.query());
+  EXPECT_EQ(back, given);
+}
+
+TEST_F(Provider, GraphsAreReplayed) {
+  const Stream s = create_stream(kCuda0);
+  const StreamScope on(s);
+  const Buffer a(kCuda0, 100), b(kCuda0, 100);
+  fill_bytes(a.data(), kCuda0, 0, 400);
+  GraphCapture capture(s);
+  copy_bytes(b.data(), kCuda0, a.data(), kCuda0, 400, true);
+  EXPECT_TRUE(is_capturing(s));
+  const Graph graph = capture.end();
+  const std::vector<float> given = counted(100);
+  std::vector<float> back(100);
+  copy_bytes(a.data(), kCuda0, given.data(), kCpu, 400, false);
+  graph.launch(s);
+  copy_bytes(back.data(), kCpu, b.data(), kCuda0, 400, false);
+  EXPECT_EQ(back, given);
+}
+
+// A process that names cuda:1 only has a context there and nowhere else: each costs a GPU half a
+// gigabyte.
+TEST(Contexts, AppearWhereTheProgramWorks) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto works_on_one = [] {
+    std::vector<float> given = counted(100), back(100);
+    const Buffer a(kCuda1, 100);
+    const Memory pinned = allocate_pinned(400);
+    set_current_device(kCuda1);
+    const StreamScope on(create_stream(kCuda1));
+    copy_bytes(a.data(), kCuda1, given.data(), kCpu, 400, false);
+    copy_bytes(pinned.data, kCpu, a.data(), kCuda1, 400, true);
+    Event done(kCuda1);
+    done.record(current_stream(kCuda1));
+    synchronize(kCuda1);
+    deallocate(pinned.block);
+    for (int d : cuda_runtime::contexts()) std::fprintf(stderr, "a context on %d\n", d);
+    std::exit(cuda_runtime::contexts() == std::set<int>{1} ? 0 : 1);
+  };
+  EXPECT_EXIT(works_on_one(), testing::ExitedWithCode(0), "a context on 1");
+}
+
+// Each rule, broken: the call fails, and is counted.
+TEST(Contract, IsKept) {
+  using cuda_runtime::breaches;
+  void *here = nullptr, *there = nullptr;
+  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&there, 64), cudaSuccess);
+  cudaStream_t other = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithPriority(&other, cudaStreamNonBlocking, 0), cudaSuccess);
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&here, 64), cudaSuccess);
+  ASSERT_EQ(breaches(), 0);
+  char host[64] = {};
+  int broken = 0;
+  const auto breaks = [&](cudaError_t error) {
+    return error != cudaSuccess && breaches() == ++broken;
+  };
+  EXPECT_TRUE(breaks(cudaMemsetAsync(here, 0, 64, other)));     // a stream of another device
+  EXPECT_TRUE(breaks(cudaMemsetAsync(there, 0, 64, nullptr)));  // memory of another device
+  EXPECT_TRUE(breaks(cudaMemsetAsync(here, 0, 65, nullptr)));   // beyond its end
+  EXPECT_TRUE(breaks(cudaMemcpyAsync(here, there, 8, cudaMemcpyHostToDevice, nullptr)));
+  EXPECT_TRUE(breaks(cudaMemcpyAsync(host, host, 8, cudaMemcpyDeviceToHost, nullptr)));
+  EXPECT_TRUE(breaks(cudaFree(static_cast<char*>(here) + 8)));
+  EXPECT_TRUE(breaks(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeThreadLocal)));
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreateWithFlags(&event, cudaEventDefault), cudaSuccess);
+  ASSERT_EQ(cudaEventDestroy(event), cudaSuccess);
+  EXPECT_TRUE(breaks(cudaEventRecord(event, nullptr)));  // a dead one
+  ASSERT_EQ(
+      cudaLaunchHostFunc(nullptr, [](void*) { (void)cudaFree(nullptr); }, nullptr), cudaSuccess);
+  EXPECT_TRUE(breaks((cudaDeviceSynchronize(), cudaErrorUnknown)));  // CUDA in a host function
+  EXPECT_EQ(cudaFree(here), cudaSuccess);
+  ASSERT_EQ(cudaStreamDestroy(other), cudaSuccess);
+  EXPECT_EQ(cudaFree(there), cudaSuccess);
+  (void)cudaGetLastError();
+  cuda_runtime::forgive();
+}
+
+}  // namespace
+}  // namespace flambeau

@@ -1,0 +1,75 @@
+// See contract.h.
+#include "contract.h"
+
+#include <utility>
+
+#include "device/cuda/context.h"
+#include "driver.h"
+
+namespace cuda_runtime {
+
+using flambeau::hal::Status;
+
+thread_local int current_device = 0;
+thread_local int captures = 0;
+thread_local bool in_host_function = false;
+
+namespace {
+
+thread_local cudaError_t t_last = cudaSuccess;
+cudaError_t meaning(Status status) {
+  switch (status) {
+    case Status::ok:
+      return cudaSuccess;
+    case Status::not_ready:
+      return cudaErrorNotReady;
+    case Status::out_of_memory:
+      return cudaErrorMemoryAllocation;
+    case Status::device_lost:
+      return cudaErrorIllegalAddress;
+    case Status::capture:
+      return cudaErrorStreamCaptureUnsupported;
+    case Status::invalid:
+      return cudaErrorInvalidValue;
+    default:
+      return cudaErrorUnknown;
+  }
+}
+
+}  // namespace
+
+Call::Call(const char* n) : name(n), current(current_device) {
+  if (in_host_function) breach(cudaErrorNotPermitted, "called by a host function");
+}
+
+cudaError_t Call::breach(cudaError_t error, const std::string& text) const {
+  standin_breach(flambeau::cat_text(name, " on device ", current, ": ", text).c_str());
+  return returns(error);
+}
+
+cudaError_t Call::returns(cudaError_t error) const {
+  if (error != cudaSuccess && error != cudaErrorNotReady) t_last = error;
+  return error;
+}
+
+cudaError_t Call::answer(Status status) const {
+  if (status == Status::race) return breach(cudaErrorUnknown, devices().error_text(current));
+  return returns(meaning(status));
+}
+
+bool Call::is_unsafe() const { return captures > 0; }
+
+void Call::needs_context() const { standin_makes_context(current); }
+
+std::set<int> contexts() {
+  std::set<int> all;
+  for (int i = 0; i < devices().device_count(); ++i)
+    if (flambeau::cuda::has_context(i)) all.insert(i);
+  return all;
+}
+int breaches() { return standin_breaches(); }
+void forgive() { standin_forgive(); }
+
+}  // namespace cuda_runtime
+
+cudaError_t cudaGetLastError() { return std::exchange(cuda_runtime::t_last, cudaSuccess); }

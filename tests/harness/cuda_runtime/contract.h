@@ -1,0 +1,53 @@
+// The contract of CUDA's runtime as the stand-in holds callers to it, beyond the errors that
+// NVIDIA's own returns: the right current device, live handles of the right device, pointers into
+// live memory of the named space, no unsafe call by a thread that captures, no CUDA call from a
+// host function. What breaks it is counted and printed, fails the call, and fails the process at
+// its end.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <set>
+#include <string>
+
+#include "base/error.h"
+#include "device/hal.h"
+
+namespace cuda_runtime {
+
+// One call of the API: what it may not break at its very entry. `current` is the thread's device.
+struct Call {
+  const char* name;
+  int current;
+
+  explicit Call(const char* name);
+  // Counts a breach and gives the error that the call returns.
+  template <class... T>
+  cudaError_t breaks(cudaError_t error, const T&... text) const {
+    return breach(error, flambeau::cat_text(text...));
+  }
+  // The simulated device's answer as CUDA's, kept for cudaGetLastError.
+  cudaError_t answer(flambeau::hal::Status status) const;
+  cudaError_t returns(cudaError_t error) const;
+  // A call that may wait or allocate is an error while the thread captures a stream.
+  bool is_unsafe() const;
+  // The device gets a context, as NVIDIA's runtime makes one at the first call that needs it.
+  void needs_context() const;
+
+ private:
+  cudaError_t breach(cudaError_t error, const std::string& text) const;
+};
+
+// A stream that the call may use: a live one of the current device, or null, its default one.
+cudaError_t check_stream(const Call& call, cudaStream_t stream);
+
+extern thread_local int current_device;
+extern thread_local int captures;           // streams that this thread captures
+extern thread_local bool in_host_function;  // CUDA may not be called
+
+std::set<int> contexts();  // devices that have one
+int breaches();            // so far
+void forgive();            // a test broke it on purpose
+
+inline const flambeau::hal::Table& devices() { return flambeau::hal::sim_table(); }
+
+}  // namespace cuda_runtime

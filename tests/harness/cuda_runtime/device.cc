@@ -1,0 +1,123 @@
+// Devices of the stand-in: as many as are simulated, a current one per thread, their properties,
+// and the texts of errors.
+#include <cstdlib>
+#include <cstring>
+
+#include "contract.h"
+
+using namespace cuda_runtime;
+
+namespace {
+
+constexpr int kVersion = 13000;  // of the runtime
+
+bool exists(int device) { return device >= 0 && device < devices().device_count(); }
+
+}  // namespace
+
+// A driver's version for tests of old ones; the runtime's where none is named.
+cudaError_t cudaDriverGetVersion(int* version) {
+  const char* named = std::getenv("FLAMBEAU_STANDIN_DRIVER");
+  *version = named ? std::atoi(named) : kVersion;
+  return Call("cudaDriverGetVersion").returns(cudaSuccess);
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = kVersion;
+  return Call("cudaRuntimeGetVersion").returns(cudaSuccess);
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = devices().device_count();
+  return Call("cudaGetDeviceCount").returns(*count ? cudaSuccess : cudaErrorNoDevice);
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = current_device;
+  return Call("cudaGetDevice").returns(cudaSuccess);
+}
+
+// As from CUDA 12 on, naming a device makes its context.
+cudaError_t cudaSetDevice(int device) {
+  if (!exists(device)) return Call("cudaSetDevice").returns(cudaErrorInvalidDevice);
+  current_device = device;
+  const Call call("cudaSetDevice");
+  call.needs_context();
+  return call.returns(cudaSuccess);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int device) {
+  const Call call("cudaGetDeviceProperties");
+  if (!exists(device)) return call.returns(cudaErrorInvalidDevice);
+  flambeau::DeviceProperties p;
+  const auto status = devices().properties(device, &p);
+  *out = {};
+  std::strncpy(out->name, p.name.c_str(), sizeof out->name - 1);
+  out->totalGlobalMem = p.total_memory;
+  out->sharedMemPerBlock = p.shared_memory_per_block;
+  out->major = 9;
+  out->multiProcessorCount = p.multiprocessors;
+  out->warpSize = p.warp_size;
+  out->l2CacheSize = int(p.l2_cache);
+  return call.answer(status);
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* out, int device, int peer) {
+  const Call call("cudaDeviceCanAccessPeer");
+  if (!exists(device) || !exists(peer)) return call.returns(cudaErrorInvalidDevice);
+  *out = device != peer;
+  return call.returns(cudaSuccess);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  const Call call("cudaDeviceGetStreamPriorityRange");
+  call.needs_context();
+  return call.returns(cudaSuccess);
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  const Call call("cudaDeviceSynchronize");
+  call.needs_context();
+  if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
+  return call.answer(devices().synchronize(call.current));
+}
+
+#define CUDA_ERRORS(X)                                                                   \
+  X(cudaErrorInvalidValue, "invalid argument")                                           \
+  X(cudaErrorMemoryAllocation, "out of memory")                                          \
+  X(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime") \
+  X(cudaErrorNoDevice, "no CUDA-capable device is detected")                             \
+  X(cudaErrorInvalidDevice, "invalid device ordinal")                                    \
+  X(cudaErrorInvalidResourceHandle, "invalid resource handle")                           \
+  X(cudaErrorNotReady, "device not ready")                                               \
+  X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                 \
+  X(cudaErrorNotPermitted, "operation not permitted")                                    \
+  X(cudaErrorNotSupported, "operation not supported")                                    \
+  X(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution")       \
+  X(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+#define X(name, text) \
+  case name:          \
+    return #name;
+    CUDA_ERRORS(X)
+#undef X
+    default:
+      return "cudaErrorUnknown";
+  }
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+#define X(name, text) \
+  case name:          \
+    return text;
+    CUDA_ERRORS(X)
+#undef X
+    default:
+      return "unknown error";
+  }
+}

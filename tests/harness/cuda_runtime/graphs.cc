@@ -1,0 +1,75 @@
+// Captures and graphs of the stand-in: a simulated device's graph behind the two handles that CUDA
+// has for one, what was captured and what can be launched.
+#include "contract.h"
+
+using namespace cuda_runtime;
+
+struct CUgraph_st {
+  void* captured;
+  int device;
+};
+struct CUgraphExec_st {
+  void* captured;
+  int device;
+};
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  const Call call("cudaStreamBeginCapture");
+  call.needs_context();
+  if (!stream) return call.breaks(cudaErrorStreamCaptureUnsupported, "the legacy default stream");
+  if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
+  const cudaError_t error = call.answer(devices().capture_begin(call.current, stream));
+  if (error == cudaSuccess && mode != cudaStreamCaptureModeRelaxed) ++captures;
+  return error;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
+  const Call call("cudaStreamEndCapture");
+  if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
+  void* captured = nullptr;
+  const cudaError_t error = call.answer(devices().capture_end(call.current, stream, &captured));
+  if (captures > 0) --captures;
+  *out = error == cudaSuccess ? new CUgraph_st{captured, call.current} : nullptr;
+  return error;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* out) {
+  const Call call("cudaStreamIsCapturing");
+  if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
+  bool active = false;
+  const auto status = devices().capture_active(call.current, stream, &active);
+  *out = active ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return call.answer(status);
+}
+
+// A captured graph is handed on: the second time there is none.
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long) {
+  const Call call("cudaGraphInstantiate");
+  if (!graph || !graph->captured) return call.returns(cudaErrorNotSupported);
+  *out = new CUgraphExec_st{graph->captured, graph->device};
+  graph->captured = nullptr;
+  return call.returns(cudaSuccess);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  const Call call("cudaGraphDestroy");
+  if (graph && graph->captured) devices().graph_destroy(graph->device, graph->captured);
+  delete graph;
+  return call.returns(cudaSuccess);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const Call call("cudaGraphLaunch");
+  call.needs_context();
+  if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
+  if (exec->device != call.current)
+    return call.breaks(cudaErrorInvalidResourceHandle, "a graph of device ", exec->device);
+  return call.answer(devices().graph_launch(call.current, exec->captured, stream));
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  const Call call("cudaGraphExecDestroy");
+  const auto status = devices().graph_destroy(exec->device, exec->captured);
+  delete exec;
+  return call.answer(status);
+}

@@ -1,0 +1,191 @@
+// Streams and events of the stand-in, host functions, and launches, which run when their stream's
+// turn comes, as on a GPU. A handle that is dead, or of another device, breaks the contract.
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "contract.h"
+#include "device/sim/guard.h"
+#include "driver.h"
+#include "grid.h"
+
+using namespace cuda_runtime;
+
+namespace {
+
+std::mutex g_mutex;
+using Handles = std::map<const void*, int>;  // live ones, with their devices
+
+Handles& streams() {
+  static auto& all = *new Handles;
+  return all;
+}
+Handles& events() {
+  static auto& all = *new Handles;
+  return all;
+}
+
+void add(Handles& all, const void* handle, int device) {
+  const std::lock_guard lock(g_mutex);
+  all[handle] = device;
+}
+
+// The device of a live handle; -1 of any other.
+int device_of(Handles& all, const void* handle) {
+  const std::lock_guard lock(g_mutex);
+  const auto at = all.find(handle);
+  return at == all.end() ? -1 : at->second;
+}
+
+void remove(Handles& all, const void* handle) {
+  const std::lock_guard lock(g_mutex);
+  all.erase(handle);
+}
+
+// An event that the call may use: any live one, or one of the current device.
+cudaError_t check_event(const Call& call, cudaEvent_t event, bool of_this_device = false) {
+  const int device = device_of(events(), event);
+  if (device < 0) return call.breaks(cudaErrorInvalidResourceHandle, "a dead event");
+  if (of_this_device && device != call.current)
+    return call.breaks(cudaErrorInvalidResourceHandle, "an event of device ", device);
+  return cudaSuccess;
+}
+
+// Launches of this library, queued instead of run; not those of a simulated device's own work.
+void enqueue(void* stream, const char* name, flambeau::KernelFn run, const void* call,
+             size_t bytes) {
+  if (flambeau::sim::in_guarded_work()) return run(stream, call);
+  const Call api("cudaLaunchKernel");
+  api.needs_context();
+  if (check_stream(api, static_cast<cudaStream_t>(stream)) == cudaSuccess)
+    api.answer(devices().launch(api.current, stream, name, run, call, bytes, {}));
+}
+[[maybe_unused]] const bool queues =
+    (cuda_on_cpu::enqueue = enqueue, standin_offers(enqueue), true);
+
+struct HostFunction {
+  cudaHostFn_t fn;
+  void* user;
+};
+
+}  // namespace
+
+namespace cuda_runtime {
+
+cudaError_t check_stream(const Call& call, cudaStream_t stream) {
+  if (!stream) return cudaSuccess;
+  const int device = device_of(streams(), stream);
+  if (device < 0) return call.breaks(cudaErrorInvalidResourceHandle, "a dead stream");
+  if (device != call.current)
+    return call.breaks(cudaErrorInvalidResourceHandle, "a stream of device ", device);
+  return cudaSuccess;
+}
+
+}  // namespace cuda_runtime
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned, int priority) {
+  const Call call("cudaStreamCreateWithPriority");
+  call.needs_context();
+  void* stream = nullptr;
+  const auto status = devices().stream_create(call.current, priority, &stream);
+  *out = static_cast<cudaStream_t>(stream);
+  if (stream) add(streams(), stream, call.current);
+  return call.answer(status);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const Call call("cudaStreamDestroy");
+  const int device = device_of(streams(), stream);
+  if (device < 0) return call.breaks(cudaErrorInvalidResourceHandle, "a dead stream");
+  remove(streams(), stream);
+  return call.answer(devices().stream_destroy(device, stream));
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const Call call("cudaStreamQuery");
+  call.needs_context();
+  if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
+  if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
+  return call.answer(devices().stream_query(call.current, stream));
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const Call call("cudaStreamSynchronize");
+  call.needs_context();
+  if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
+  if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
+  return call.answer(devices().stream_synchronize(call.current, stream));
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const Call call("cudaStreamWaitEvent");
+  call.needs_context();
+  if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
+  if (const cudaError_t e = check_event(call, event); e != cudaSuccess) return e;
+  return call.answer(devices().stream_wait(call.current, stream, event));
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* out, unsigned flags) {
+  const Call call("cudaEventCreateWithFlags");
+  call.needs_context();
+  void* event = nullptr;
+  const bool timing = !(flags & cudaEventDisableTiming);
+  const auto status = devices().event_create(call.current, timing, &event);
+  *out = static_cast<cudaEvent_t>(event);
+  if (event) add(events(), event, call.current);
+  return call.answer(status);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const Call call("cudaEventDestroy");
+  if (const cudaError_t e = check_event(call, event); e != cudaSuccess) return e;
+  const int device = device_of(events(), event);
+  remove(events(), event);
+  return call.answer(devices().event_destroy(device, event));
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const Call call("cudaEventRecord");
+  call.needs_context();
+  if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
+  if (const cudaError_t e = check_event(call, event, true); e != cudaSuccess) return e;
+  return call.answer(devices().event_record(call.current, event, stream));
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const Call call("cudaEventQuery");
+  if (const cudaError_t e = check_event(call, event); e != cudaSuccess) return e;
+  if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
+  return call.answer(devices().event_query(device_of(events(), event), event));
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const Call call("cudaEventSynchronize");
+  if (const cudaError_t e = check_event(call, event); e != cudaSuccess) return e;
+  if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
+  return call.answer(devices().event_synchronize(device_of(events(), event), event));
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  const Call call("cudaEventElapsedTime");
+  if (const cudaError_t e = check_event(call, start); e != cudaSuccess) return e;
+  if (const cudaError_t e = check_event(call, end); e != cudaSuccess) return e;
+  const int device = device_of(events(), start);
+  if (device != device_of(events(), end))
+    return call.breaks(cudaErrorInvalidResourceHandle, "events of two devices");
+  return call.answer(devices().event_elapsed(device, start, end, milliseconds));
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* user) {
+  const Call call("cudaLaunchHostFunc");
+  call.needs_context();
+  if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
+  const auto run = [](void* p) {
+    const std::unique_ptr<HostFunction> given(static_cast<HostFunction*>(p));
+    in_host_function = true;
+    given->fn(given->user);
+    in_host_function = false;
+  };
+  return call.answer(
+      devices().host_function(call.current, stream, run, new HostFunction{fn, user}));
+}
