@@ -4,10 +4,6 @@
 # must run on every processor.
 
 file(GLOB_RECURSE FLAM_KERNEL_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*.kernel.cc)
-file(GLOB_RECURSE FLAM_CU_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*.cu)
-set(FLAM_EMULATED_SOURCES ${FLAM_KERNEL_SOURCES} ${FLAM_CU_SOURCES})
-# What speaks to the CUDA runtime itself is not emulated.
-list(FILTER FLAM_EMULATED_SOURCES EXCLUDE REGEX "/lib/device/cuda/")
 set(FLAM_KERNEL_OBJECTS)
 
 # No flag here changes a result: an error number or a trap is never read, and products are never
