@@ -4,10 +4,9 @@ between, and however often the call is wrapped: the line is where the program ha
 import functools
 import warnings
 
+import flambeau as torch
 import numpy as np
 import pytest
-
-import flambeau as torch
 from flambeau import _deprecated
 
 PROGRAMS = [
