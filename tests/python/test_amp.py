@@ -220,15 +220,21 @@ def test_functions_of_the_programs_own(torch, lower):
 
 
 def test_what_cannot_be(torch):
-    with pytest.raises(RuntimeError, match="unsupported autocast device_type 'abacus'"):
+    with pytest.raises(RuntimeError, match="at start of device string: abacus"):
         torch.autocast("abacus")
+    for ask in torch.autocast, torch.amp.is_autocast_available, torch.get_autocast_dtype:
+        with pytest.raises(RuntimeError, match="Invalid device string: 'no device at all'"):
+            ask("no device at all")
+    with pytest.raises(RuntimeError, match="unsupported autocast device_type 'meta'"):
+        torch.autocast("meta")
+    assert torch.autocast("cpu:0").device == "cpu" and torch.get_autocast_dtype("cuda:0")
     with pytest.raises(ValueError, match="Expected `device_type` of type `str`"):
         torch.autocast(torch.device("cpu"))
     with pytest.warns(UserWarning, match="only supports dtypes of torch.bfloat16"):
         assert not torch.autocast("cpu", dtype=torch.float64)._enabled
     with pytest.raises(TypeError, match="requires a callable"):
         torch.autocast("cpu")(3)
-    assert torch.amp.is_autocast_available("cuda") and not torch.is_autocast_available("abacus")
+    assert torch.amp.is_autocast_available("cuda") and not torch.is_autocast_available("meta")
 
 
 def test_older_spellings_warn(torch, device):

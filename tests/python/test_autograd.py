@@ -412,3 +412,12 @@ def test_a_gradient_has_its_older_name(torch, device):
     assert x.grad is x._grad and x.grad.tolist() == [3.0, 3.0]
     x._grad = None
     assert x.grad is None
+
+
+def test_a_leaf_of_inference_mode_is_resized(torch, device):
+    with torch.inference_mode():
+        leaf = torch.ones(1, 2, 3, device=device, requires_grad=True)
+        assert leaf.resize_(1, 2).shape == (1, 2) and leaf.requires_grad
+    leaf = torch.ones(2, device=device, requires_grad=True)
+    with torch.no_grad(), pytest.raises(RuntimeError, match="cannot resize variables"):
+        leaf.resize_(1)

@@ -237,9 +237,22 @@ def test_hooks_of_a_state_replace_it_only_by_the_older_name(torch):
     older._register_state_dict_hook(empty)
     assert older.state_dict() == {}
     newer = torch.nn.Linear(2, 2)
-    newer.register_state_dict_post_hook(lambda *_: {})
+    hook = lambda *_: {}  # noqa: E731
+    newer.register_state_dict_post_hook(hook)
     with pytest.raises(RuntimeError, match="post-hook must return None"):
         newer.state_dict()
+    with pytest.raises(RuntimeError, match="previously registered via register_state_dict_post"):
+        newer._register_state_dict_hook(hook)
+
+
+def test_hooks_of_a_state_may_be_methods(torch):
+    class Noted(torch.nn.Linear):
+        def note(self, module, state, prefix, about):
+            state["noted"] = module is self
+
+    made = Noted(2, 2)
+    made.register_state_dict_post_hook(made.note)
+    assert made.state_dict()["noted"]
 
 
 def test_a_buffer_is_registered_by_a_subclass_that_takes_no_more(torch):

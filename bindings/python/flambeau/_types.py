@@ -158,9 +158,9 @@ class device:
         if type in _FOREIGN_DEVICES:
             return _ForeignDevice._of(type, index)
         if type not in _DEVICE_TYPES:
-            raise RuntimeError(
-                f"Expected one of cpu, cuda, sim device type at start of device string: {type}"
-            )
+            expected = "Expected one of cpu, cuda, sim device type at start of device string: "
+            word = type.replace("_", "a").isalpha()
+            raise RuntimeError(f"{expected}{type}" if word else f"Invalid device string: '{type}'")
         self = object.__new__(cls)
         self.type, self.index = type, index
         self._code = _DEVICE_TYPES[type] << 16 | (0 if index is None else index + 1)

@@ -142,7 +142,8 @@ Tensor zero_(const Tensor& x) {
 }
 
 Tensor resize_(const Tensor& x, DimsView size) {
-  check(!requires_grad(x), Code::autograd, "cannot resize variables that require grad");
+  check(!requires_grad(x) || modes.inference, Code::autograd,
+        "cannot resize variables that require grad");
   if (std::equal(size.begin(), size.end(), x.sizes().begin(), x.sizes().end())) return x;
   const size_t bytes = (size_t(numel_of(size)) + size_t(x.offset())) * x.element_size();
   if (bytes > x.storage()->bytes()) {

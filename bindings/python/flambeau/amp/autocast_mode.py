@@ -10,7 +10,7 @@ from .._call import _fast
 from .._gen import api
 from .._scope import Scope, opening
 from .._tensor import Tensor
-from .._types import bfloat16, float16, float32, float64
+from .._types import bfloat16, device, float16, float32, float64
 
 _DTYPES = (bfloat16, float16)
 _AVAILABLE = ("cpu", "cuda", "sim")
@@ -18,13 +18,13 @@ _AVAILABLE = ("cpu", "cuda", "sim")
 
 def is_autocast_available(device_type):
     """Whether there is autocast for a kind of device."""
-    return device_type in _AVAILABLE
+    return device(device_type).type in _AVAILABLE
 
 
-def _known(device_type):
-    if device_type not in _AVAILABLE:
-        raise RuntimeError(f"unknown device type for autocast in get_autocast_dtype: {device_type}")
-    return device_type
+def _known(name):
+    if not is_autocast_available(name):
+        raise RuntimeError(f"unknown device type for autocast in get_autocast_dtype: {name}")
+    return device(name).type
 
 
 def _gpu_missing():
@@ -49,11 +49,9 @@ class autocast(Scope):
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        if not is_autocast_available(device_type):
-            raise RuntimeError(
-                f"User specified an unsupported autocast device_type '{device_type}'"
-            )
-        self.device = device_type
+        kind = self.device = device(device_type).type
+        if kind not in _AVAILABLE:
+            raise RuntimeError(f"User specified an unsupported autocast device_type '{kind}'")
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._cache_enabled = (
             is_autocast_cache_enabled() if cache_enabled is None else bool(cache_enabled)
@@ -120,7 +118,7 @@ def set_autocast_enabled(device_type, enabled=None):
 
 def set_autocast_dtype(device_type, dtype):
     """Sets the dtype that autocast of a kind of device lowers to."""
-    api.set_autocast_dtype(device_type, dtype)
+    api.set_autocast_dtype(_known(device_type), dtype)
 
 
 def is_autocast_cpu_enabled():

@@ -156,10 +156,12 @@ class StateMixin:
         return _IncompatibleKeys(missing, unexpected)
 
     def register_state_dict_post_hook(self, hook):
-        hook._from_public_api = True
+        getattr(hook, "__func__", hook)._from_public_api = True
         return register(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook):
+        if hasattr(hook, "_from_public_api"):
+            raise RuntimeError("previously registered via register_state_dict_post_hook")
         return register(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook):
