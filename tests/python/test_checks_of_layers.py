@@ -69,6 +69,10 @@ CALLS = [
     (convolve(2, (9, 3), padding=(1, 2)), RuntimeError, PADDED + "(6 x 8). Kernel size: (9 x 3)"),
     (convolve(3, (2, 9, 2)), RuntimeError, PADDED + "(4 x 4 x 4). Kernel size: (2 x 9 x 2)"),
     (convolve(2, (2, 3), dilation=4), RuntimeError, PADDED + "(4 x 4). Kernel size: (5 x 9)"),
+    (convolve(2, (2, 2), stride=-1), RuntimeError, "non-positive stride is not supported"),
+    (convolve(1, (2,), padding=-1), RuntimeError, "negative padding is not supported"),
+    (convolve(2, (2, 2), groups=0), RuntimeError, "non-positive groups is not supported"),
+    (convolve(3, (2, 2, 2), dilation=0), RuntimeError, "dilation should be greater than zero"),
     (fold((1, 5, 9), (4, 5), (2, 3)), RuntimeError, "be divisible by the product of kernel_size"),
     (
         fold((1, 6, 10), (4, 5), (2, 3)),

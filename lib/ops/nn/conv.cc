@@ -129,8 +129,12 @@ Dims per_dimension(const char* op, const char* what, DimsView given, size_t spat
     out = Dims(given);
   }
   for (int64_t v : out) {
-    check(v >= least, Code::invalid_argument, op, ": ", what, " must be at least ", least, ", got ",
-          ShapeText{out});
+    if (what == std::string_view("dilation")) {
+      check(v >= least, Code::invalid_argument, op, ": ", what,
+            " should be greater than zero, but got ", ShapeText{out});
+    }
+    check(v >= least, Code::invalid_argument, op, ": ", least ? "non-positive " : "negative ", what,
+          " is not supported, got ", ShapeText{out});
     check_extent(op, what, v);
   }
   return out;
@@ -162,7 +166,8 @@ bool lays_channels_last(const Tensor& x, const Tensor& w) {
 
 Form params(const char* op, size_t spatial, DimsView stride, DimsView padding, DimsView dilation,
             int64_t groups) {
-  check(groups > 0, Code::invalid_argument, op, ": groups must be positive, got ", groups);
+  check(groups > 0, Code::invalid_argument, op, ": non-positive groups is not supported, got ",
+        groups);
   return {{per_dimension(op, "stride", stride, spatial, 1, 1),
            per_dimension(op, "padding", padding, spatial, 0, 0),
            per_dimension(op, "dilation", dilation, spatial, 1, 1), groups}};
