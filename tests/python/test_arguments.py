@@ -225,3 +225,21 @@ def test_set_grows_a_storage_as_far_as_it_reaches():
 def test_digits_of_devices_are_plain():
     with pytest.raises(RuntimeError, match="Invalid device string"):
         torch.device("cuda:²")
+
+
+@pytest.mark.parametrize("size", [3, [3, 7], (3, 7)], ids=repr)
+def test_split_takes_sizes_under_one_name(size):
+    x = torch.arange(10).reshape(1, 10)
+    wanted = [(1, 3), (1, 3), (1, 3), (1, 1)] if size == 3 else [(1, 3), (1, 7)]
+    for parts in (
+        x.split(split_size=size, dim=1),
+        x.split(size, -1),
+        torch.split(x, split_size_or_sections=size, dim=1),
+        torch.split(tensor=x, split_size_or_sections=size, dim=1),
+    ):
+        assert isinstance(parts, tuple) and [p.shape for p in parts] == wanted
+        assert torch.cat(parts, 1).equal(x) and all(p._is_view() for p in parts)
+    with pytest.raises(TypeError, match="split"):
+        x.split("3")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'split_sizes'"):
+        x.split(split_sizes=[3, 7])

@@ -260,3 +260,22 @@ def test_a_pickle_module_of_the_programs_reads(torch, tmp_path):
         assert word == "read" and torch.equal(found, torch.eye(3))
     with pytest.raises(RuntimeError, match="explicit pickle_module"):
         torch.load(path, pickle_module=module, weights_only=True)
+
+
+def test_whole_modules_load_where_their_classes_are_allowed(torch, tmp_path):
+    nn, path = torch.nn, tmp_path / "whole.pt"
+    classes = [nn.Sequential, nn.Dropout, nn.LayerNorm, nn.Flatten, nn.MultiheadAttention]
+    classes += [nn.modules.linear.NonDynamicallyQuantizableLinear, nn.modules.activation.ReLU]
+    attention = nn.MultiheadAttention(4, 2)
+    torch.save(
+        nn.Sequential(nn.Dropout(), nn.LayerNorm(4), nn.Flatten(), nn.ReLU(), attention), path
+    )
+    with torch.serialization.safe_globals(classes):
+        found = torch.load(path)
+    assert [type(m) for m in found] == [*classes[1:4], classes[-1], classes[4]]
+    assert type(found[-1].out_proj) is classes[-2]
+    for absent in classes:
+        allowed = [c for c in classes if c is not absent]
+        with torch.serialization.safe_globals(allowed):
+            with pytest.raises(pickle.UnpicklingError, match=f"Weights only.*{absent.__name__}"):
+                torch.load(path)

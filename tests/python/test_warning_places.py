@@ -18,6 +18,8 @@ PROGRAMS = [
     "torch.tensor([np.eye(2), np.eye(2)])",
     "torch.FloatTensor([np.eye(2), np.eye(2)])",
     "torch.ones(2, 3).new_tensor([np.eye(2)])",
+    "torch.tensor(torch.ones(2))",
+    "torch.from_numpy(np.broadcast_to(np.ones(1), 2))",
     "torch.add(torch.ones(2), 2, torch.ones(2))",
     "torch.ones(2).add_(2, torch.ones(2))",
     "torch.ones(2)[torch.ones(2, dtype=torch.uint8)]",

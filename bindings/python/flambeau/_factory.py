@@ -1,11 +1,10 @@
 """Tensors from Python values: numbers, nested sequences, arrays, memory of others."""
 
-import warnings
 from array import array
 
 from ._call import _NULL, _blocking, _fast, _number, ffi, made_as, made_in, wrap
 from ._callbacks import DROP, keep
-from ._deprecated import warn_once
+from ._deprecated import warn, warn_once
 from ._gen import api, ops
 from ._tensor import Tensor
 from ._types import BY_NUMPY, NAMES, device_code, dtype_of
@@ -141,12 +140,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     """A tensor with a copy of `data`: a number, nested sequences of numbers, an array or a
     tensor."""
     if isinstance(data, Tensor):
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use "
             "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
-            "rather than torch.tensor(sourceTensor).",
-            UserWarning,
-            stacklevel=2,
+            "rather than torch.tensor(sourceTensor)."
         )
         made = data.detach().to(device, dtype, copy=True)
     elif hasattr(data, "_elements"):
@@ -241,11 +238,9 @@ def from_numpy(ndarray):
             "array to reallocate the memory."
         )
     if not ndarray.flags.writeable:
-        warnings.warn(
+        warn(
             "The given NumPy array is not writable; writing to the tensor would be undefined "
-            "behavior. Copy the array first.",
-            UserWarning,
-            stacklevel=2,
+            "behavior. Copy the array first."
         )
     return from_memory(
         ndarray.ctypes.data,

@@ -104,6 +104,19 @@ def _splitting(plain):
 tensor_split = _splitting(ops.TORCH["tensor_split"])
 
 
+def split(tensor, split_size_or_sections, dim=0):
+    """Views of parts along `dim`: of one size, where the last may be smaller, or of these sizes."""
+    several = isinstance(split_size_or_sections, (tuple, list))
+    return (ops._split_with_sizes if several else ops._split)(tensor, split_size_or_sections, dim)
+
+
+def _split(self, split_size, dim=0):
+    return split(self, split_size, dim)
+
+
+_split.__name__, _split.__doc__ = "split", split.__doc__
+
+
 def is_set_to(self, tensor):
     """Whether both are the same elements of the same memory."""
     return (
@@ -377,7 +390,7 @@ FUNCTIONS = {
     for f in (
         *(adjoint, detach_, gather, index_put, index_put_, is_inference, is_nonzero, is_same_size),
         *(nonzero, norm, repeat_interleave, scalar_tensor, scatter, segment_reduce, swapaxes),
-        *(tensor_split, *map(_of_any_number, ("atleast_1d", "atleast_2d", "atleast_3d"))),
+        *(split, tensor_split, *map(_of_any_number, ("atleast_1d", "atleast_2d", "atleast_3d"))),
         *_MOMENTS.values(),
     )
 }
@@ -389,6 +402,7 @@ _METHODS = (
 )
 for _method in _METHODS:
     setattr(Tensor, _method.__name__, _method)
+Tensor.split = _split
 Tensor.H = property(_conjugate_transpose)
 Tensor.mT, Tensor.mH = (property(_of_matrices(name)) for name in ("mT", "mH"))
 Tensor._cdata = property(_handle)

@@ -331,16 +331,17 @@ class _Unpickler(pickle.Unpickler):
         found = self.known.get((module, name)) or _safe_globals.get((module, name))
         if found is not None:
             return found
-        if not self.trusted:
+        ours = _find_ours(module, name) if self.trusted or _safe_globals else None
+        if not self.trusted and (ours is None or ours not in _safe_globals.values()):
             raise pickle.UnpicklingError(
                 f"Weights only load failed. The file names the global {module}.{name}, which is "
                 "not on the list of allowed ones. If you trust where the file comes from, load it "
                 "with weights_only=False, which can run any code in it, or allow this global with "
                 "torch.serialization.add_safe_globals."
             )
-        if module == "torch" or module.startswith("torch."):
-            return _find_ours(module, name)
-        return super().find_class(module, name)
+        if ours is None and module.partition(".")[0] == "torch":
+            raise pickle.UnpicklingError(f"flambeau has no {module}.{name}")
+        return super().find_class(module, name) if ours is None else ours
 
     def persistent_load(self, saved):
         kind, storage_type, key, location, count = saved
@@ -358,16 +359,17 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _find_ours(module, name):
-    """flambeau's object of torch's name, for trusted files with whole modules in them."""
+    """flambeau's object of torch's name, for files with whole modules in them, or None."""
     import importlib
 
+    if module.partition(".")[0] != "torch":
+        return None
     folder = "flambeau" + module[len("torch") :]
     while folder:
         try:
             return getattr(importlib.import_module(folder), name)
         except (ImportError, AttributeError):
             folder = folder.rpartition(".")[0]
-    raise pickle.UnpicklingError(f"flambeau has no {module}.{name}")
 
 
 # What `load` takes for `map_location`, for annotations.

@@ -5,12 +5,8 @@ from ..._torch import zeros_like
 from .. import functional as F
 from .. import init
 from ..parameter import room
-from .linear import Linear
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """Linear under the name that torch prints for this layer."""
 
 
 class MultiheadAttention(Module):
