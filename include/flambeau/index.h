@@ -68,7 +68,8 @@ typedef struct flam_index_put_options {
  * - `values`: a number, or a tensor whose shape broadcasts to what the items select.
  * - returns: `input`.
  * - errors: as `flam_index`; `FLAM_ERROR_SHAPE` where `values` do not broadcast;
- *   `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ *   `FLAM_ERROR_DTYPE` where tensors name the places and `values` is a tensor of another dtype,
+ *   but for a single value under masks; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
 FLAM_BORROWED(input)
 FLAM_API FLAM_BLOCKS flam_tensor *flam_index_put_(

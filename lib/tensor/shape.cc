@@ -14,7 +14,8 @@ int64_t wrap_dim(int64_t d, int64_t ndim) {
 }
 
 Dims broadcast_shapes(DimsView a, DimsView b) {
-  if (a.size() < b.size()) std::swap(a, b);
+  const bool swapped = a.size() < b.size();
+  if (swapped) std::swap(a, b);
   Dims out(a);
   const size_t shift = a.size() - b.size();
   for (size_t i = 0; i < b.size(); ++i) {
@@ -22,9 +23,10 @@ Dims broadcast_shapes(DimsView a, DimsView b) {
     if (o == 1) {
       o = b[i];
     } else {
-      check(b[i] == o || b[i] == 1, Code::shape, "shapes ", ShapeText{a}, " and ", ShapeText{b},
-            " do not broadcast: sizes ", o, " and ", b[i], " at dimension ", shift + i,
-            " differ and neither is 1");
+      check(b[i] == o || b[i] == 1, Code::shape, "The size of tensor a (", swapped ? b[i] : o,
+            ") must match the size of tensor b (", swapped ? o : b[i],
+            ") at non-singleton dimension ", shift + i, ": shapes ", ShapeText{swapped ? b : a},
+            " and ", ShapeText{swapped ? a : b}, " do not broadcast");
     }
   }
   return out;

@@ -53,7 +53,7 @@ int64_t numel_of(DimsView sizes) {
   for (int64_t s : sizes) {
     check(s >= 0, Code::shape, "negative dimension ", s, " in shape ", ShapeText{sizes});
     check(!__builtin_mul_overflow(n, s, &n) && n < kMostElements, Code::shape,
-          "too many elements in shape ", ShapeText{sizes});
+          "Storage size calculation overflowed with sizes=", ShapeText{sizes});
   }
   return n;
 }

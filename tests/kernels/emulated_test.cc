@@ -184,7 +184,7 @@ TEST_F(Emulated, IndexesAndReportsLikeTheHost) {
     synchronize(kSim);
     FAIL() << "a wait says nothing of the bad index";
   } catch (const Error& e) {
-    EXPECT_EQ(e.problem, "index: index 8 is out of range for dimension 0 of size 8");
+    EXPECT_EQ(e.problem, "index: index 8 is out of bounds for dimension 0 with size 8");
   }
   EXPECT_NO_THROW(synchronize(kSim));
 }

@@ -105,7 +105,7 @@ TEST(Index, OutOfRangeNamesEverythingAndWritesNothing) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code, Code::index);
-    EXPECT_EQ(e.problem, "index_put: index 4 is out of range for dimension 1 of size 4");
+    EXPECT_EQ(e.problem, "index_put: index 4 is out of bounds for dimension 1 with size 4");
   }
   EXPECT_EQ(values_of<float>(self)[0], 0);
   EXPECT_THROW(read(self, {tensor_of<int64_t>({-4})}), Error);

@@ -228,7 +228,7 @@ op(
         ((x(3, 4), INDEX, x(2, 4)), dict(dim=0, reduce="unspecified"), "sum, prod, mean"),
     ],
     refuses_values=[
-        ((x(1, 4), INDEX, x(2, 4)), dict(dim=0, reduce="sum"), "out of range"),
+        ((x(1, 4), INDEX, x(2, 4)), dict(dim=0, reduce="sum"), "out of bounds"),
     ],
 )
 PLACES = x(4, values=(0, 2, 1, 0), dtype="int64")

@@ -73,7 +73,7 @@ op(
         ((indices(2, 2, 2), x(5, 3)), {}, "1D or 2D"),
         ((indices(2, 3), x(5, 3)), dict(padding_idx=5), "padding_idx must be within"),
     ],
-    refuses_values=[((indices(2, 3, values=(0, 5)), x(5, 3)), {}, "out of range")],
+    refuses_values=[((indices(2, 3, values=(0, 5)), x(5, 3)), {}, "out of bounds")],
     **KW,
 )
 
@@ -94,6 +94,6 @@ op(
     big=[(x(300, 300), x(900, dtype="int64", low=0, high=290))],
     grad=False,
     refuses=[((x(5), indices(4)), dict(max_norm=1.0), "2-D")],
-    refuses_values=[((x(5, 3), indices(2, values=(0, 5))), dict(max_norm=1.0), "out of range")],
+    refuses_values=[((x(5, 3), indices(2, values=(0, 5))), dict(max_norm=1.0), "out of bounds")],
     **KW,
 )

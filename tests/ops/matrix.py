@@ -225,5 +225,5 @@ op(
     ulp=4,
     big=[x(300)],
     elementwise=False,
-    refuses=[(x(2, 2), {}, "1D"), (x(3), dict(N=-1), "non-negative")],
+    refuses=[(x(2, 2), {}, "one-dimensional"), (x(3), dict(N=-1), "non-negative")],
 )

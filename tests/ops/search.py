@@ -151,8 +151,16 @@ op(
         ((x(3), x(2, 2), x(3)), {}, "one dimension, but got 2"),
         ((x(3), x(0), x(3)), {}, "at least two edges, but got 0"),
         ((x(3), x(1), x(3)), {}, "at least two edges, but got 1"),
-        ((x(3), x(2, dtype="int64"), x(3)), {}, "input and bins should have the same dtype"),
-        ((x(3), x(2), x(3, dtype="int64")), {}, "input and weight should have the same dtype"),
+        (
+            (x(3), x(2, dtype="int64"), x(3)),
+            {},
+            "input tensor and bins tensors should have the same dtype",
+        ),
+        (
+            (x(3), x(2), x(3, dtype="int64")),
+            {},
+            "input tensor and weight tensor should have the same dtype",
+        ),
         ((x(3), x(2), x(2)), {}, "one number per sample"),
     ],
     **HISTOGRAM,
@@ -212,8 +220,16 @@ op(
         ((x(3, 2), x(3), x(4), x(2, 2)), {}, "one dimension, but got 2"),
         ((x(3, 2), x(3), x(4), x(1)), {}, "at least two edges, but got 1"),
         ((x(3, 2), x(2), *EDGES), {}, "one number per sample"),
-        ((x(3, 2), x(3, dtype="int64"), *EDGES), {}, "input and weight should have the same dtype"),
-        ((x(3, 2), x(3), x(4), x(2, dtype="int64")), {}, "input and bins should have the same"),
+        (
+            (x(3, 2), x(3, dtype="int64"), *EDGES),
+            {},
+            "input tensor and weight tensor should have the same dtype",
+        ),
+        (
+            (x(3, 2), x(3), x(4), x(2, dtype="int64")),
+            {},
+            "input tensor and bins tensors should have the same",
+        ),
     ],
     view=None,  # the edges are the given ones
     **HISTOGRAM,

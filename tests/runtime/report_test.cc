@@ -23,7 +23,7 @@ TEST_F(Reports, AreReadWhenTheyArePublished) {
   }
   EXPECT_NO_THROW(check_reports(kSim1));
   r->state = whole.state;
-  EXPECT_NE(message_of([] { check_reports(kSim0); }).find("gather: index 7 is out of range"),
+  EXPECT_NE(message_of([] { check_reports(kSim0); }).find("gather: index 7 is out of bounds"),
             std::string::npos);
   EXPECT_EQ(r->state, Report::none);
   EXPECT_NO_THROW(check_reports(kSim0));

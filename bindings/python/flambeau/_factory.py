@@ -411,6 +411,11 @@ def _new(self, *data, size=(), device=None):
 
 
 def _constructed(cls, *data, device=None):
+    if device is not None and data and isinstance(data[0], Tensor):
+        raise RuntimeError(
+            "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not "
+            "supported. Use torch.tensor(...) or torch.as_tensor(...) instead."
+        )
     made = legacy_tensor(data, cls, None, device)
     return made if cls is Tensor else made.as_subclass(cls)
 

@@ -14,7 +14,7 @@ from ._gen import api
 from ._tensor import Tensor
 from ._types import NAMES
 
-_UINT8, _TRUTH = NAMES["uint8"], NAMES["bool"]
+_UINT8 = NAMES["uint8"]
 _END = 2**63 - 1
 _KINDS = api._E_flam_index_kind
 _INT, _SLICE, _NONE, _ELLIPSIS, _BOOL, _TENSOR = (
@@ -37,26 +37,11 @@ def put(tensor, index, value, accumulate=False):
     items, kept = _items(index)
     if value.__class__ in _NUMBERS:
         value = _scalar(value)
-    elif hasattr(value, "_h"):
-        if value.dtype is not tensor.dtype:
-            _check_dtypes(tensor, kept, value)
-            value = value.to(dtype=tensor.dtype)
-    else:
+    elif not hasattr(value, "_h"):
         value = as_tensor(value, dtype=tensor.dtype, device=tensor.device)
     h = _blocking.flam_index_put_(tensor._h, *items, value._h, accumulate)
     if not h:
         _raise()
-
-
-def _check_dtypes(tensor, indices, value):
-    """Places that tensors name take values of their dtype only, but for one value under a mask."""
-    named = [i for i in indices if i.dim()]
-    masks = all(i.dtype in (_UINT8, _TRUTH) for i in named)
-    if named and not (masks and value.numel() == 1):
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{tensor.dtype} for the destination and {value.dtype} for the source."
-        )
 
 
 def _checked(tensor, index):

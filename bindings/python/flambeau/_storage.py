@@ -242,8 +242,9 @@ class _StorageType(type):
 
 for _name, _kind in DTYPE_NAMES.items():
     _name = _name.replace("Tensor", "Storage")
-    _values = {"__module__": "torch", "dtype": NAMES[_kind]}
+    _values = {"__module__": "torch", "dtype": NAMES[_kind], "_dtype": NAMES[_kind]}
     globals()[_name] = _StorageType(_name, (), _values)
+Storage = globals()["FloatStorage"]
 
 
 def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None,

@@ -33,8 +33,10 @@ Report* find(Device d, bool make) {
 void throw_index(const char* op, int64_t index, int32_t dim, int64_t size) {
   throw Error(
       Code::index,
-      cat_text(op, ": index ", index, " is out of range for dimension ", dim, " of size ", size),
-      size ? cat_text("allowed are 0 to ", size - 1) : "the dimension is empty",
+      size ? cat_text(op, ": index ", index, " is out of bounds for dimension ", dim, " with size ",
+                      size)
+           : cat_text(op, ": index ", index, " is out of bounds for dimension with size 0"),
+      size ? cat_text("allowed are 0 to ", size - 1) : cat_text("dimension ", dim, " is empty"),
       "check the indices, or the size of what they index");
 }
 

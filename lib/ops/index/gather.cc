@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/index/indices.h"
+#include "ops/scalar_name.h"
 
 namespace flambeau::ops {
 
@@ -123,7 +124,10 @@ Tensor take(const Tensor& x, const Tensor& index, Into into) {
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int64_t> dim, Into) {
-  check_index(op::take_along_dim, x, indices);
+  check(indices.dtype() == Dtype::i64 || indices.dtype() == Dtype::i32, Code::dtype,
+        "torch.take_along_dim(): dtype of indices should be Long but got ",
+        scalar_name(indices.dtype()));
+  const Call same_device{op::take_along_dim, {x, indices}, Devices::exact};
   if (!dim) return gather(ravel(x), 0, ravel(indices));
   check(x.dim() == indices.dim(), Code::shape,
         "torch.take_along_dim(): input and indices should have the same number of dimensions, but "

@@ -11,9 +11,9 @@ namespace flambeau::ops {
 namespace {
 
 void check_dtype(const Op& op, const Tensor& x, const Tensor& other, const char* name) {
-  check(!other || other.dtype() == x.dtype(), Code::dtype, "torch.", op, "(): input and ", name,
-        " should have the same dtype, but got ", name_of(x.dtype()), " and ",
-        name_of(other ? other.dtype() : x.dtype()));
+  check(!other || other.dtype() == x.dtype(), Code::dtype, "torch.", op, ": input tensor and ",
+        name, " should have the same dtype, but got input with dtype ", name_of(x.dtype()), " and ",
+        name, " with dtype ", name_of(other ? other.dtype() : x.dtype()));
 }
 
 void check_samples(const Op& op, const Tensor& x, DimsView samples, const Tensor& weight) {
@@ -22,15 +22,15 @@ void check_samples(const Op& op, const Tensor& x, DimsView samples, const Tensor
   check(!weight || std::ranges::equal(weight.sizes(), samples), Code::shape, op,
         "(): weight should have one number per sample, shape ", ShapeText{samples}, ", but got ",
         ShapeText{weight ? weight.sizes() : DimsView()});
-  check_dtype(op, x, weight, "weight");
+  check_dtype(op, x, weight, "weight tensor");
 }
 
 void check_edges(const Op& op, const Tensor& x, const Tensor& bins) {
+  check_dtype(op, x, bins, "bins tensors");
   check(bins.dim() == 1, Code::shape, "torch.", op,
         "(): bins tensor should have one dimension, but got ", bins.dim());
   check(bins.size(0) > 1, Code::shape, "torch.", op,
         "(): bins tensor should have at least two edges, but got ", bins.size(0));
-  check_dtype(op, x, bins, "bins");
 }
 
 // Edges of equal intervals over a range, or over the samples' own.

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/index/indices.h"
+#include "ops/scalar_name.h"
 
 namespace flambeau::ops {
 
@@ -179,6 +180,19 @@ Tensor without_leading_ones(Tensor values, int64_t dims) {
   return values;
 }
 
+// Places that tensors name take values of their dtype only, but for one value under masks.
+void check_same_dtype(const Tensor& x, TensorsView tensors, const Tensor& values) {
+  if (values.dtype() == x.dtype() || values.is_wrapped_number()) return;
+  bool named = false, masks = true;
+  for (const Tensor& t : tensors) {
+    named |= t.dim() > 0;
+    masks &= t.dim() == 0 || is_mask(t);
+  }
+  check(!named || (masks && values.numel() == 1), Code::dtype,
+        "Index put requires the source and destination dtypes match, got ", scalar_name(x.dtype()),
+        " for the destination and ", scalar_name(values.dtype()), " for the source.");
+}
+
 }  // namespace
 
 Tensor index(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView tensors) {
@@ -194,7 +208,7 @@ Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView 
   if (s.lists.empty()) {
     const Tensor source = without_leading_ones(values, s.view.dim());
     if (accumulate) {
-      add_(s.view, source);
+      add_(s.view, to_dtype(source, x.dtype()));
     } else {
       // A part is spread first, so that it may be written over what it is a part of.
       const bool part = source.storage() == s.view.storage() && source.numel() < s.view.numel() &&
@@ -210,6 +224,7 @@ Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView 
   check(broadcasts_to(source.sizes(), shape), Code::shape, "shape mismatch: value tensor of shape ",
         ShapeText{values.sizes()}, " cannot be broadcast to indexing result of shape ",
         ShapeText{shape});
+  check_same_dtype(x, tensors, values);
   write_lists(s.view, s.lists, source, accumulate);
   return x;
 }

@@ -101,10 +101,15 @@ void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& ind
   check(source.dtype() == x.dtype(), Code::dtype, op, "(): self (", name_of(x.dtype()),
         ") and source (", name_of(source.dtype()), ") must have the same scalar type");
   const Dims want = with_size(x, dim, index.numel());
+  const int64_t given = size_t(source.dim()) > dim ? source.sizes()[dim] : source.numel();
+  check(given == index.numel(), Code::shape, op, "_(): Number of indices (", index.numel(),
+        ") should be equal to source.size(dim): (", given, "), for dim: ", dim);
   check(source.numel() == numel_of(want) && (source.dim() <= 1 || want == Dims(source.sizes())),
-        Code::shape, op, "(): source of shape ", ShapeText{source.sizes()}, " where self is ",
-        ShapeText{x.sizes()}, " and index has ", index.numel(), " elements along dimension ", dim,
-        ": expected ", ShapeText{want});
+        Code::shape,
+        "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+        "self.shape = ",
+        ShapeText{x.sizes()}, " source.shape = ", ShapeText{source.sizes()}, ": ", op, " expected ",
+        ShapeText{want});
 }
 
 // In the source's dtype: an integer stays one.
@@ -125,6 +130,9 @@ Tensor times(double alpha, const Tensor& source) {
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, Into into) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector(op::index_select, x, index);
+  check(x.dim() <= 1 || x.sizes()[d] > 0 || at.numel() == 0, Code::shape,
+        "index_select(): self indexing axis dim should be positive, but dimension ", d, " of ", x,
+        " is empty");
   check_no_overlap(op::index_select.to(into), {&x, &index});
   Call c{op::index_select.to(into), {x}};
   Tensor y = c.output(with_size(x, d, at.numel()));

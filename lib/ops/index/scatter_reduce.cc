@@ -175,8 +175,11 @@ Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Ten
   Dims sizes(in.sizes()), row(in.sizes().size(), 1);
   sizes[d] = row[d] = index.numel();
   check(source.numel() == numel_of(sizes) && (source.dim() == 0 || Dims(source.sizes()) == sizes),
-        Code::shape, "index_reduce(): source of shape ", ShapeText{source.sizes()}, " where ",
-        ShapeText{sizes}, " is expected, one slice for each index");
+        Code::shape,
+        "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+        "self.shape = ",
+        ShapeText{x.sizes()}, " source.shape = ", ShapeText{source.sizes()},
+        ": index_reduce expected ", ShapeText{sizes}, ", one slice for each index");
   const Tensor at = expand(reshape(index, row), sizes);
   const Tensor y = scatter_reduce(in, int64_t(d), at, reshape(source, sizes), rule, include_self);
   return x.dim() ? y : reshape(y, Dims{});

@@ -128,6 +128,7 @@ Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minlength) {
 }
 
 Tensor histc(const Tensor& x, int64_t bins, double low, double high, Into) {
+  check(low <= high, Code::invalid_argument, "torch.histc: max must be larger than min");
   check(is_floating(x.dtype()), Code::dtype, "histc(): not implemented for ", name_of(x.dtype()));
   check(bins > 0, Code::invalid_argument, "torch.histc(): bins must be > 0, but got ", bins);
   const GradMode off(false);
@@ -142,7 +143,6 @@ Tensor histc(const Tensor& x, int64_t bins, double low, double high, Into) {
   }
   check(std::isfinite(low) && std::isfinite(high), Code::invalid_argument,
         "torch.histc: range of [", low, ", ", high, "] is not finite");
-  check(low < high, Code::invalid_argument, "torch.histc: max must be larger than min");
   const Tensor edges = linspace(low, high, bins + 1, x.dtype(), x.device());
   const Tensor inside = logical_and(ge(in, num(low)), le(in, num(high)));
   const Tensor place = clamp(sub(searchsorted(edges, in, false, true), num(int64_t{1})),

@@ -128,7 +128,7 @@ Tensor cross(const Tensor& a, const Tensor& b, std::optional<int64_t> dim, Into 
 }
 
 Tensor vander(const Tensor& x, std::optional<int64_t> columns, bool increasing) {
-  check_dim(op::vander, "x", x, 1);
+  check(x.dim() == 1, Code::shape, "x must be a one-dimensional tensor.", " vander got ", x);
   const int64_t n = columns.value_or(x.size(0));
   check(n >= 0, Code::invalid_argument, "N must be non-negative.");
   const Call c{op::vander, {x}};

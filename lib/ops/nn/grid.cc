@@ -126,10 +126,12 @@ Tensor grid_sample(const Tensor& x, const Tensor& grid, int32_t mode, int32_t pa
         "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got "
         "input with sizes ",
         ShapeText{x.sizes()}, " and grid with sizes ", ShapeText{grid.sizes()});
-  check(x.size(0) == grid.size(0) && grid.size(-1) == space, Code::shape,
-        "grid_sampler(): expected grid to have size ", space,
-        " in last dimension and the batch size of input, but got grid with sizes ",
-        ShapeText{grid.sizes()}, " for input with sizes ", ShapeText{x.sizes()});
+  check(
+      x.size(0) == grid.size(0), Code::shape,
+      "grid_sampler(): expected grid and input to have same batch size, but got input with sizes ",
+      ShapeText{x.sizes()}, " and grid with sizes ", ShapeText{grid.sizes()});
+  check(grid.size(-1) == space, Code::shape, "grid_sampler(): expected grid to have size ", space,
+        " in last dimension, but got grid with sizes ", ShapeText{grid.sizes()});
   const bool cubic = mode == FLAM_INTERPOLATION_BICUBIC;
   check(mode == FLAM_INTERPOLATION_BILINEAR || mode == FLAM_INTERPOLATION_NEAREST || cubic,
         Code::invalid_argument, "grid_sampler(): mode must be bilinear, nearest or bicubic");

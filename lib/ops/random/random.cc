@@ -50,11 +50,10 @@ void check_floating(const char* op, Dtype dtype) {
 }
 
 // Of values that can be read without waiting.
-void check_values(const char* op, const Tensor& x, const char* rule,
-                  Tensor (*holds)(const Tensor& x)) {
+void check_values(const Tensor& x, const char* rule, Tensor (*holds)(const Tensor& x)) {
   if (!x.device().is_cpu() || x.numel() == 0) return;
   const GradMode off(false);
-  check(is_true(all(holds(alias(x)))), Code::invalid_argument, op, ": ", rule, "; in ", x);
+  check(is_true(all(holds(alias(x)))), Code::invalid_argument, rule, "; in ", x);
 }
 
 void check_bounds(const char* op, Dtype dtype, int64_t low, int64_t high) {
@@ -258,7 +257,7 @@ Tensor bernoulli_(const Tensor& x, double p, Generator* g) {
 
 Tensor bernoulli(const Tensor& p, Generator* g, Into into) {
   check_floating(op::bernoulli, p.dtype());
-  check_values(op::bernoulli, p, "expects probabilities in [0, 1]",
+  check_values(p, "bernoulli expects probabilities in [0, 1]",
                [](const Tensor& x) { return logical_and(ge(x, num(0.0)), le(x, num(1.0))); });
   Call c{op::bernoulli.to(into), {p}};
   const RandomState state = next_state(op::bernoulli, g, p.device());
@@ -271,7 +270,7 @@ Tensor bernoulli(const Tensor& p, Generator* g, Into into) {
 
 Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
   Call c{op::normal, {mean, std}};
-  check_values(op::normal, std, "expects all elements of std >= 0.0",
+  check_values(std, "normal expects all elements of std >= 0.0",
                [](const Tensor& x) { return ge(x, num(0.0)); });
   const Tensor& shaped = mean.is_wrapped_number() ? std : mean;
   const Dims sizes = broadcast_shapes(mean.sizes(), std.sizes());
@@ -296,11 +295,10 @@ Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement,
   const int64_t n = weights.size(-1);
   check(replacement || num_samples <= n, Code::invalid_argument,
         "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  check_values(op::multinomial, weights,
-               "probability tensor contains either `inf`, `nan` or element < 0",
+  check_values(weights, "probability tensor contains either `inf`, `nan` or element < 0",
                [](const Tensor& x) { return logical_and(ge(x, num(0.0)), isfinite(x)); });
-  check_values(op::multinomial, weights,
-               "invalid multinomial distribution (sum of probabilities <= 0)", [](const Tensor& x) {
+  check_values(weights, "invalid multinomial distribution (sum of probabilities <= 0)",
+               [](const Tensor& x) {
                  const int64_t last = -1;
                  return gt(sum(x, {&last, 1}), num(0.0));
                });

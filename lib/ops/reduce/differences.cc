@@ -11,10 +11,17 @@ namespace {
 Tensor next(const Tensor& x, int64_t dim) { return narrow(x, dim, 1, x.size(dim) - 1); }
 Tensor before(const Tensor& x, int64_t dim) { return narrow(x, dim, 0, x.size(dim) - 1); }
 
-void check_dims(const char* op, const char* who, const Tensor& part, const Tensor& x) {
-  check(!part || part.dim() == x.dim(), Code::shape, op,
-        " expects prepend or append to be the same dimension as input: ", who, " has ",
-        part ? part.dim() : 0, " dimensions and input ", x.dim());
+void check_part(const char* who, const Tensor& part, const Tensor& x, int64_t along) {
+  if (!part) return;
+  check(part.dim() == x.dim(), Code::shape,
+        "diff expects prepend or append to be the same dimension as input: ", who, " has ",
+        part.dim(), " dimensions and input ", x.dim());
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    check(d == along || part.size(d) == x.size(d), Code::shape,
+          "diff expects the shape of tensor to prepend or append to match that of input except "
+          "along the differencing dimension; input.size(",
+          d, ") = ", x.size(d), ", but got tensor.size(", d, ") = ", part.size(d), ", in ", who);
+  }
 }
 
 // Heights times widths of each interval; x undefined: all are dx wide.
@@ -169,9 +176,9 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, cons
             Into) {
   check(x.dim() >= 1, Code::shape, "diff expects input to be at least one-dimensional");
   check(n >= 0, Code::invalid_argument, "order must be non-negative but got ", n);
-  check_dims(op::diff, "prepend", prepend, x);
-  check_dims(op::diff, "append", append, x);
   const int64_t d = wrap_dim(dim, x.dim());
+  check_part("prepend", prepend, x, d);
+  check_part("append", append, x, d);
   if (n == 0) return clone(x);
   std::vector<Tensor> parts;
   if (prepend) parts.push_back(prepend);

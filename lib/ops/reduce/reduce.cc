@@ -5,6 +5,7 @@
 #include "ops/formula.h"
 #include "ops/read.h"
 #include "ops/reduce/reduced_shape.h"
+#include "ops/scalar_name.h"
 
 namespace flambeau::ops {
 
@@ -153,19 +154,29 @@ static Tensor truth(Form op, const Tensor& input, DimsView dim, bool keepdim, do
   return c.constant(std::move(y));
 }
 
+// Unlike the other reductions, these take a list of no dimensions at its word.
+static bool over_none(DimsView dim) { return dim.data() && dim.empty(); }
+
 // torch's legacy: bytes are truths, too.
-static Dtype truth_dtype(const Tensor& input, Into into) {
+static Dtype truth_dtype(const Op& op, const Tensor& input, Into into) {
   const Tensor* out = target_of(into);
+  check(!out || out->dtype() == Dtype::boolean || out->dtype() == Dtype::u8, Code::dtype, op,
+        " only supports bool tensor for result, got: ",
+        scalar_name(out ? out->dtype() : Dtype::none));
   const Dtype dtype = out ? out->dtype() : input.dtype();
   return dtype == Dtype::u8 ? Dtype::u8 : Dtype::boolean;
 }
 
 Tensor any(const Tensor& input, DimsView dim, bool keepdim, Into into) {
-  return truth(op::any.to(into), input, dim, keepdim, kAnyTrue, truth_dtype(input, into));
+  if (over_none(dim)) return any(unsqueeze(input, -1), Dims{-1}, false, into);
+  const Dtype dtype = truth_dtype(op::any, input, into);
+  return truth(op::any.to(into), input, dim, keepdim, kAnyTrue, dtype);
 }
 
 Tensor all(const Tensor& input, DimsView dim, bool keepdim, Into into) {
-  return truth(op::all.to(into), input, dim, keepdim, kAllTrue, truth_dtype(input, into));
+  if (over_none(dim)) return all(unsqueeze(input, -1), Dims{-1}, false, into);
+  const Dtype dtype = truth_dtype(op::all, input, into);
+  return truth(op::all.to(into), input, dim, keepdim, kAllTrue, dtype);
 }
 
 Tensor count_nonzero(const Tensor& input, DimsView dim) {

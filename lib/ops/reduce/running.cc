@@ -19,6 +19,14 @@ struct CumsumBackward {
   }
 };
 
+// A dtype that a call names is that of what it writes.
+void check_named(Dtype dtype, Into into) {
+  const Tensor* out = target_of(into);
+  check(dtype == Dtype::none || !out || out->dtype() == dtype, Code::dtype,
+        "Expected out tensor to have dtype ", name_of(dtype), ", but got ",
+        name_of(out ? out->dtype() : dtype), " instead");
+}
+
 Dtype running_dtype(Dtype input, Dtype wanted) {
   return wanted != Dtype::none ? wanted : is_floating(input) ? input : Dtype::i64;
 }
@@ -32,6 +40,7 @@ Tensor scanned(Call& c, const Kernel& k, int64_t dim, Dtype dtype, bool backward
 
 Tensor running_sum(const Tensor& input, int64_t dim, Dtype dtype, bool backwards, Into into) {
   const int64_t d = wrap_dim(dim, input.dim());
+  check_named(dtype, into);
   Call c{op::cumsum.to(into), {input}};
   if (dtype == Dtype::none) dtype = c.out_dtype();
   return c.track(scanned(c, kCumsum, d, dtype, backwards), CumsumBackward{d, backwards});
@@ -70,6 +79,7 @@ Tensor cumsum(const Tensor& input, int64_t dim, Dtype dtype, Into into) {
 
 Tensor cumprod(const Tensor& input, int64_t dim, Dtype dtype, Into into) {
   const int64_t d = wrap_dim(dim, input.dim());
+  check_named(dtype, into);
   Call c{op::cumprod.to(into), {input}};
   if (dtype == Dtype::none) dtype = c.out_dtype();
   c.convert(0, running_dtype(c[0].dtype(), dtype));

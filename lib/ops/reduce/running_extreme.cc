@@ -6,6 +6,7 @@
 #include "kernels/scan/scan_extreme.h"
 #include "ops/call.h"
 #include "ops/formula.h"
+#include "ops/scalar_name.h"
 
 namespace flambeau::ops {
 
@@ -72,6 +73,10 @@ std::tuple<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) {
 Tensor logcumsumexp(const Tensor& x, int64_t dim, Into into) {
   check(is_floating(x.dtype()), Code::dtype, "logcumsumexp(): not implemented for ",
         name_of(x.dtype()));
+  const Tensor* out = target_of(into);
+  check(!out || out->dtype() == x.dtype(), Code::dtype, "expected scalar_type ",
+        scalar_name(x.dtype()), " but found ", scalar_name(out ? out->dtype() : x.dtype()),
+        " in out of logcumsumexp");
   const int64_t d = wrap_dim(dim, x.dim());
   Call c{op::logcumsumexp.to(into), {x}};
   Saved in = c.save(c[0]);

@@ -5,6 +5,7 @@
 #pragma GCC diagnostic ignored "-Wfree-nonheap-object"
 #include "ops/shape/view.h"
 #include "base/error.h"
+#include "ops/scalar_name.h"
 
 namespace flambeau::ops {
 
@@ -165,21 +166,23 @@ Tensor view_dtype(const Tensor& x, Dtype dtype) {
   Dims sizes(x.sizes()), strides(x.strides());
   int64_t offset = x.offset();
   if (own != other) {
-    check(x.dim() > 0 && (strides.back() == 1 || sizes.back() <= 1), Code::shape,
-          "self.stride(-1) must be 1 to view ", name_of(x.dtype()), " as ", name_of(dtype),
-          " (different element sizes), but got ", x);
+    const auto need = [&](bool holds, int64_t got, const auto&... what) {
+      check(holds, Code::shape, "self.", what..., " to view ", scalar_name(x.dtype()), " as ",
+            scalar_name(dtype), " (different element sizes), but got ", got);
+    };
+    need(x.dim() > 0, 0, "dim() cannot be 0");
+    need(strides.back() == 1 || sizes.back() <= 1, strides.back(), "stride(-1) must be 1");
     const int64_t ratio = own > other ? own / other : other / own;
-    const auto fits = [&](int64_t n) { return own > other || n % ratio == 0; };
+    const auto fits = [&](int64_t n, const auto&... what) {
+      need(own > other || n % ratio == 0, n, what..., " must be divisible by ", ratio);
+    };
     const auto scaled = [&](int64_t n) { return own > other ? n * ratio : n / ratio; };
-    bool whole = fits(sizes.back()) && fits(offset);
+    fits(sizes.back(), "size(-1)");
+    fits(offset, "storage_offset()");
     for (size_t i = 0; i + 1 < sizes.size(); ++i) {
-      whole = whole && fits(strides[i]);
+      fits(strides[i], "stride(", i, ")");
       strides[i] = scaled(strides[i]);
     }
-    check(whole, Code::shape,
-          "self.size(-1), its other strides and its storage_offset must be "
-          "divisible by ",
-          ratio, " to view ", x, " as ", name_of(dtype), " (different element sizes)");
     sizes.back() = scaled(sizes.back());
     strides.back() = 1;
     offset = scaled(offset);

@@ -67,6 +67,10 @@ def meshgrid(*tensors, indexing=None):
             "argument."
         )
         indexing = "ij"
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(
+            'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing)
+        )
     return ops._meshgrid(*tensors, indexing=indexing)
 
 
