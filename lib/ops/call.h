@@ -17,8 +17,11 @@ namespace flambeau {
 // value, kernels that read an operand's memory do not, and copies may cross.
 enum class Devices : int8_t { same, exact, any };
 
+// Where a tensor stands, for the length of a call: one made on the spot would be gone when it is
+// read.
 struct Operand {
   Operand(const Tensor& t) : tensor(&t) {}  // NOLINT: implicit by design
+  Operand(Tensor&&) = delete;
   const Tensor* tensor;
 };
 

@@ -54,7 +54,8 @@ Tensor rounded_quotient(Form op, const Kernel& k, const Tensor& input, const Ten
   check_divisor(op, c[1]);
   if (&k == &kDivTrunc && (dtype == Dtype::f16 || dtype == Dtype::bf16)) {
     // The quotient is rounded before it is cut, as in torch.
-    return c.track(c.map(kTrunc, {c.map(kDiv, {c[0], c[1]})}), RoundedDivBackward{});
+    const Tensor quotient = c.map(kDiv, {c[0], c[1]});
+    return c.track(c.map(kTrunc, {quotient}), RoundedDivBackward{});
   }
   return c.track(c.map(k, {c[0], c[1]}), RoundedDivBackward{});
 }

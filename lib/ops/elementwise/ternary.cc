@@ -191,7 +191,8 @@ Tensor masked_fill(const Tensor& input, const Tensor& mask, const Tensor& value,
   check(value.dim() == 0, Code::shape,
         "masked_fill_ only supports a 0-dimension value tensor, but got tensor with ", value.dim(),
         " dimension(s).");
-  Call c{op::masked_fill.to(into), {input, mask, apart(value, input)}};
+  const Tensor number = apart(value, input);
+  Call c{op::masked_fill.to(into), {input, mask, number}};
   c.convert(2, c[0].dtype());
   MaskedFillBackward gradient{c.save(c[1])};
   return c.track(c.map(kWhere, {c[1], c[2], c[0]}), std::move(gradient));

@@ -146,7 +146,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   if (weight) scale = mul(scale, as_channel(weight, x.dim()));
   shift = neg(mul(mu, scale));
   if (bias) shift = add(shift, as_channel(bias, x.dim()));
-  Tensor y = c.map(kScaleShift, {x, to_dtype(scale, x.dtype()), to_dtype(shift, x.dtype())});
+  scale = to_dtype(scale, x.dtype());
+  shift = to_dtype(shift, x.dtype());
+  Tensor y = c.map(kScaleShift, {x, scale, shift});
   if (new_mean) copy_(running_mean, new_mean, false);
   if (new_var) copy_(running_var, new_var, false);
   return c.track(std::move(y), BatchNormBackward{c.save(x), c.save(weight), c.save(mu),
