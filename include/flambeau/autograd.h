@@ -1,6 +1,10 @@
 /* Gradients: the backward pass, modes, hooks and functions with a gradient of the caller's own.
  * namespace: capi
  *
+ * A backward pass runs each operation's gradient on the device and the stream of its forward, with
+ * its hooks; leaves accumulate, with theirs, on the streams that are current where the pass is
+ * called, which need not wait for those of the forward before it and have waited for them after it.
+ *
  * Modes are thread-local. A `push` returns a token that `flam_scope_pop` takes back on the same
  * thread, in reverse order. Callbacks run on the thread that runs backward, with no lock held.
  */

@@ -101,7 +101,7 @@ Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView
     results.push_back(result);
     if (!recorded) continue;
     if (!is_floating(y.dtype()) || contains(non_differentiable, y)) {
-      node->outputs.push_back({Dims(y.sizes()), y.dtype(), y.device()});
+      node->outputs.push_back(OutputMeta(y));
     } else if (written) {
       rebase_history(result, node);
     } else {

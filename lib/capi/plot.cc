@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "base/error.h"
 #include "capi/gen/targets.h"

@@ -14,6 +14,7 @@
 #include "device/label.h"
 #include "device/probe.h"
 #include "device/step.h"
+#include "engine/node_scope.h"
 #include "graph/mode.h"
 #include "graph/saved_hooks.h"
 #include "ops/ops.h"
@@ -47,13 +48,18 @@ class Walk {
 
  private:
   Task& task(const Edge& e);
-  void deliver(const Edge& e, Tensor grad);
+  // `maker`: the node that made the gradient; null for the caller.
+  void deliver(const Edge& e, Tensor grad, const Node* maker);
   void run_leaf(Task& t);
   void run_node(Task& t);
+  void show(const Task& t, Tensors& dy, const NodeScope& scope);
+  Tensors apply(Node& node, Tensors& dy);
+  void conform_all(const Node& node, Tensors& dx);
   Tensor run_hooks(const SmallVector<Ref<Hook>, 1>& hooks, Tensor grad);
 
   bool retain_, create_, accumulate_;
   UnpackedValues unpacked_;
+  UsedStreams used_;
   std::unordered_map<const void*, Task> tasks_;
   std::vector<Edge> roots_;
   std::vector<Tensor> root_grads_;
@@ -176,9 +182,11 @@ bool is_only_user(const Tensor& t) {  // and no expanded gradient
          is_dense(t);
 }
 
-void Walk::deliver(const Edge& e, Tensor grad) {
+void Walk::deliver(const Edge& e, Tensor grad, const Node* maker) {
   Task& t = task(e);
   if (grad && t.needed) {
+    std::optional<StreamScope> reader;
+    if (!grad.device().is_cpu()) reader.emplace(hand_over(grad, maker, e.node.get()));
     Tensor& slot = t.grads[e.nr];
     if (!slot) {
       slot = std::move(grad);
@@ -272,57 +280,73 @@ void refuse_nan(const Node& node, TensorsView dx) {
   }
 }
 
-void Walk::run_node(Task& t) {
-  const Ref<Node> node = t.edge.node;
-  Tensors dy = std::move(t.grads);
-  for (size_t i = 0; i < node->hooks.size(); ++i) {
-    const Node::TensorHook h = node->hooks[i];
+// Hooks see a node's incoming gradients and replace them; what was asked for is kept.
+void Walk::show(const Task& t, Tensors& dy, const NodeScope& scope) {
+  const Node& node = *t.edge.node;
+  for (size_t i = 0; i < node.hooks.size(); ++i) {
+    const Node::TensorHook h = node.hooks[i];
     if (!dy[h.nr]) continue;
     dy[h.nr] = hooked(*h.hook, dy[h.nr]);
   }
-  for (const Node::Retained& r : node->retained) {
+  for (const Node::Retained& r : node.retained) {
     if (!dy[r.nr]) continue;
     Tensor& kept = autograd_data(Tensor(Ref<TensorImpl>::share(r.tensor))).grad;
     kept = kept ? ops::add(kept, dy[r.nr]) : dy[r.nr];
+    keep_for(kept, scope.caller(kept.device()));
   }
-  for (size_t i = 0; i < t.captures.size(); ++i)
-    captured[size_t(t.captures[i])] = dy[t.capture_nr[i]];
+  for (size_t i = 0; i < t.captures.size(); ++i) {
+    const Tensor& asked = captured[size_t(t.captures[i])] = dy[t.capture_nr[i]];
+    if (asked) keep_for(asked, scope.caller(asked.device()));
+  }
+}
 
+Tensors Walk::apply(Node& node, Tensors& dy) {
+  if (node.node_hooks) run_node_hooks(node.node_hooks->before, dy, {});
+  struct Restore {
+    Node* before = current_node;
+    ~Restore() { current_node = before; }
+  } restore;
+  current_node = &node;
+  const ModuleLabel in_module(node.module);
+  const probe::Span span(probe::on() ? probe::begin_backward(intern(node.name()), node.sequence)
+                                     : 0);
+  Tensors dx = node.apply(dy);
+  if (detect_anomaly) refuse_nan(node, dx);
+  if (!unpacked_.entries.empty()) unpacked_.entries.clear();
+  dx.resize(node.next.size());
+  if (node.node_hooks) run_node_hooks(node.node_hooks->after, dx, dy);
+  return dx;
+}
+
+// Gradients take the shapes and dtypes of the operands that they go to.
+void Walk::conform_all(const Node& node, Tensors& dx) {
+  dx.resize(node.next.size());
+  for (size_t i = 0; i < dx.size(); ++i) {
+    const Edge& e = node.next[i];
+    if (!e || !dx[i] || !task(e).needed) continue;
+    const Dims& sizes = e.node ? e.node->outputs[e.nr].sizes : e.leaf.impl()->sizes;
+    const Dtype dtype = e.node ? e.node->outputs[e.nr].dtype : e.leaf.dtype();
+    dx[i] = conform(std::move(dx[i]), sizes, dtype, node.name());
+  }
+}
+
+void Walk::run_node(Task& t) {
+  const Ref<Node> node = t.edge.node;
+  Tensors dy = std::move(t.grads), dx;
   bool any = false, onward = accumulate_;
-  for (const Tensor& g : dy) any |= g.defined();
   for (const Edge& e : node->next) onward |= e && task(e).needed;
-  Tensors dx;
-  // A node that made an input asked for, and has no other to go on to, keeps what it saved.
-  if (any && onward) {
-    if (node->node_hooks) run_node_hooks(node->node_hooks->before, dy, {});
-    struct Restore {
-      Node* before = current_node;
-      ~Restore() { current_node = before; }
-    } restore;
-    current_node = node.get();
-    const ModuleLabel in_module(node->module);
-    const probe::Span span(probe::on() ? probe::begin_backward(intern(node->name()), node->sequence)
-                                       : 0);
-    dx = node->apply(dy);
-    if (detect_anomaly) refuse_nan(*node, dx);
-    if (!unpacked_.entries.empty()) unpacked_.entries.clear();
-    dx.resize(node->next.size());
-    if (node->node_hooks) run_node_hooks(node->node_hooks->after, dx, dy);
+  {
+    const NodeScope scope(*node, used_);
+    show(t, dy, scope);
+    for (const Tensor& g : dy) any |= g.defined();
+    // A node that made an input asked for, and has no other to go on to, keeps what it saved.
+    if (any && onward) dx = apply(*node, dy);
+    conform_all(*node, dx);
   }
   if (!retain_ && t.needed && onward) node->release_saved();
   dy.clear();
-  dx.resize(node->next.size());
-  for (size_t i = 0; i < node->next.size(); ++i) {
-    const Edge& e = node->next[i];
-    if (!e) continue;
-    Tensor g = std::move(dx[i]);
-    if (g && task(e).needed) {
-      const Dims& sizes = e.node ? e.node->outputs[e.nr].sizes : e.leaf.impl()->sizes;
-      const Dtype dtype = e.node ? e.node->outputs[e.nr].dtype : e.leaf.dtype();
-      g = conform(std::move(g), sizes, dtype, node->name());
-    }
-    deliver(e, std::move(g));
-  }
+  for (size_t i = 0; i < dx.size(); ++i)
+    if (const Edge& e = node->next[i]) deliver(e, std::move(dx[i]), node.get());
 }
 
 bool Walk::reaches(const Tensor& t) const {
@@ -373,7 +397,7 @@ void Walk::run() {
   const RunningPass pass(this, accumulate_, &unpacked_);
   GradMode mode(create_);
   for (size_t i = 0; i < roots_.size(); ++i) task(roots_[i]).waiting++;
-  for (size_t i = 0; i < roots_.size(); ++i) deliver(roots_[i], root_grads_[i]);
+  for (size_t i = 0; i < roots_.size(); ++i) deliver(roots_[i], root_grads_[i], nullptr);
   while (!ready_.empty()) {
     Task* t = ready_.top();
     ready_.pop();
@@ -383,6 +407,7 @@ void Walk::run() {
       run_leaf(*t);
     }
   }
+  used_.join();
 }
 
 Walk prepared(TensorsView roots, TensorsView grads, bool retain, bool create, bool accumulate) {

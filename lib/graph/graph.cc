@@ -128,7 +128,7 @@ void set_history(const Tensor& t, Ref<Node> node) {
   const uint32_t nr = uint32_t(node->outputs.size());
   d.fresh_at = t.storage()->version();
   d.requires_grad = false;
-  node->outputs.push_back({Dims(t.sizes()), t.dtype(), t.device()});
+  node->outputs.push_back(OutputMeta(t));
   d.move_to(std::move(node), nr);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/pooled.h"
 #include "base/thread_local.h"
+#include "device/runtime.h"
 #include "tensor/tensor.h"
 
 namespace flambeau {
@@ -24,9 +25,15 @@ struct Edge {
 };
 
 struct OutputMeta {
+  explicit OutputMeta(const Tensor& made)
+      : sizes(made.sizes()),
+        dtype(made.dtype()),
+        device(made.device()),
+        stream(device.is_cpu() ? 0 : uint16_t(current_stream(device).id)) {}
   Dims sizes;
   Dtype dtype;
   Device device;
+  uint16_t stream;  // the current one when the forward ran, on which the gradient runs too
 };
 
 // A function on gradients that the user registered; returns an undefined tensor to keep the

@@ -384,7 +384,7 @@ void Call::attach(std::span<Tensor> ys, Ref<Node> node) {
   }
   for (Tensor& y : ys) {
     if (!is_floating(y.dtype())) {  // keeps output numbers in step with the op's results
-      node->outputs.push_back({Dims(y.sizes()), y.dtype(), y.device()});
+      node->outputs.push_back(OutputMeta(y));
     } else if (into_ && into_->written() && y.is_same(into_->target())) {
       rebase_history(y, node);
     } else {

@@ -64,7 +64,7 @@ void rebase_history(const Tensor& t, Ref<Node> node) {
     return;
   }
   if (t.impl()->creation != Creation::normal) fail_view(t, false);
-  node->outputs.push_back({Dims(t.sizes()), t.dtype(), t.device()});
+  node->outputs.push_back(OutputMeta(t));
   CopySlices slices{Dims(base.sizes()),
                     Dims(base.strides()),
                     Dims(t.sizes()),

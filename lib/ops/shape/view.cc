@@ -123,7 +123,7 @@ Ref<Node> view_node(const Tensor& v) {
       AsStridedBackward{Dims(base.sizes()), Dims(base.strides()), Dims(v.sizes()),
                         Dims(v.strides()), v.offset() - base.offset()});
   node->next.push_back(gradient_edge(base));
-  node->outputs.push_back({Dims(v.sizes()), v.dtype(), v.device()});
+  node->outputs.push_back(OutputMeta(v));
   return node;
 }
 [[maybe_unused]] const bool registered = (make_view_node = view_node, true);
