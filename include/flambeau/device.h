@@ -234,6 +234,19 @@ FLAM_API void flam_set_deterministic_warn_only_enabled(flam_bool enabled);
 FLAM_TORCH("torch.is_deterministic_algorithms_warn_only_enabled")
 FLAM_API flam_bool flam_deterministic_warn_only_enabled(void);
 
+/** Whether elements that nobody sets, those of `flam_empty` and of what `flam_resize_` adds, get
+ * one value while results must be the same in every run: NaN, the greatest integer, true.
+ *
+ * - `enabled`: whether to; on at the start.
+ */
+FLAM_API void flam_set_deterministic_fill_enabled(flam_bool enabled);
+
+/** Whether elements that nobody sets get one value while results must be the same in every run.
+ *
+ * - returns: what `flam_set_deterministic_fill_enabled` set last; true at the start.
+ */
+FLAM_API flam_bool flam_deterministic_fill_enabled(void);
+
 /** Names a directory in which libraries such as cuBLASLt are looked for, before the system's.
  *
  * - `path`: the directory; it counts for libraries that are not open yet.

@@ -64,6 +64,7 @@
 #include "flambeau/tensor.h"
 #include "flambeau/ternary.h"
 #include "flambeau/transformer.h"
+#include "flambeau/warning.h"
 #include "flambeau/window.h"
 
 #endif

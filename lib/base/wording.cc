@@ -25,6 +25,7 @@ constexpr Phrase kCalls[] = {
     {"flatten", "flam_flatten($x) from dimension $a", "$x.flatten($a, -1)?"},
     {"backward", "flam_backward", "backward()"},
     {"state_dict", "flam_module_state_dict($x)", "$x.state_dict()?"},
+    {"resize_", "flam_resize_($x) to $a", "$x.resize_(&[$a])?"},
     {"squeeze", "flam_squeeze($x) of dimension $a", "$x.squeeze($a)?"},
 };
 

@@ -113,6 +113,8 @@ void set_deterministic_enabled(bool enabled) { deterministic_algorithms = enable
 bool deterministic_enabled() { return deterministic_algorithms; }
 void set_deterministic_warn_only_enabled(bool enabled) { deterministic_warn_only = enabled; }
 bool deterministic_warn_only_enabled() { return deterministic_warn_only; }
+void set_deterministic_fill_enabled(bool enabled) { deterministic_fill = enabled; }
+bool deterministic_fill_enabled() { return deterministic_fill; }
 
 void library_directory_add(std::string_view path) { add_library_directory(path); }
 

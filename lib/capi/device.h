@@ -36,6 +36,8 @@ void set_deterministic_enabled(bool enabled);
 bool deterministic_enabled();
 void set_deterministic_warn_only_enabled(bool enabled);
 bool deterministic_warn_only_enabled();
+void set_deterministic_fill_enabled(bool enabled);
+bool deterministic_fill_enabled();
 void library_directory_add(std::string_view path);
 const char* library_report();
 void sim_report_host_access(int32_t file_descriptor);

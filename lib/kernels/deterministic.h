@@ -7,5 +7,6 @@
 namespace flambeau {
 
 inline std::atomic<bool> deterministic_algorithms{false}, deterministic_warn_only{false};
+inline std::atomic<bool> deterministic_fill{true};  // of elements that nobody sets
 
 }  // namespace flambeau

@@ -3,7 +3,10 @@
 // op's inside.
 #include "ops/destination.h"
 
+#include <string_view>
+
 #include "base/error.h"
+#include "base/warning.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
@@ -95,6 +98,7 @@ void Destination::prepare(DimsView sizes, Dtype dtype, Device device) {
   }
   const bool same = std::equal(sizes.begin(), sizes.end(), t.sizes().begin(), t.sizes().end());
   if (!same && is_out()) {
+    ops::warn_of_resize(t, sizes);
     ops::resize_(t, sizes);
   } else {
     check(same, Code::shape, op_, "_: output with shape ", ShapeText{t.sizes()},
@@ -168,13 +172,36 @@ void fail_recorded_out(const char* op) {
               {}, "call it under no_grad(), or without out=");
 }
 
+void warn_of_resize(const Tensor& out, DimsView size) {
+  const DimsView had = out.sizes();
+  if (out.numel() == 0 || std::equal(size.begin(), size.end(), had.begin(), had.end())) return;
+  warn("An output with one or more elements was resized since it had shape ", ShapeText{had},
+       ", which does not match the required output shape ", ShapeText{size},
+       ". Give it no elements first: out.resize_(0)");
+}
+
+namespace {
+
+// Every element that shares a place with others gets the same value, or one of theirs.
+bool takes_expanded(std::string_view name, Destination::Kind kind) {
+  return kind == Destination::inplace &&
+         (name == "index_fill" || name == "index_put" || name == "masked_fill");
+}
+
+}  // namespace
+
 void check_writable(const Tensor& target, const char* op, Destination::Kind kind) {
+  check_recorded(target, op, kind);
   for (size_t i = 0; i < target.sizes().size() && target.numel() > 0; ++i) {
-    check(target.strides()[i] != 0 || target.sizes()[i] <= 1, Code::invalid_argument, op,
+    if (target.strides()[i] != 0 || target.sizes()[i] <= 1) [[likely]]
+      continue;
+    check(takes_expanded(op, kind), Code::invalid_argument, op,
           ": unsupported operation: more than one element of the written-to tensor refers to a "
           "single memory location. Please clone() the tensor before performing the operation.");
+    return warn("Use of ", op, "_ on expanded tensors is deprecated. Please clone() the tensor ",
+                "before performing this operation. This also applies to advanced indexing e.g. ",
+                "tensor[mask] = scalar");
   }
-  check_recorded(target, op, kind);
 }
 
 void check_recorded(const Tensor& target, const char* op, Destination::Kind kind) {

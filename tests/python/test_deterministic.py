@@ -42,3 +42,47 @@ def test_additions_to_one_place_have_the_bits_of_the_cpu(torch, device, determin
 
     for ours, expected in zip(results(device), results("cpu")):
         assert ours.cpu().equal(expected)
+
+
+DTYPES = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split()
+
+
+def filler(torch, dtype):
+    if dtype.is_floating_point:
+        return torch.nan
+    return True if dtype is torch.bool else torch.iinfo(dtype).max
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_elements_that_nobody_set_have_one_value(torch, device, deterministic, name):
+    dtype = getattr(torch, name)
+    x = torch.ones(6, 3, dtype=dtype, device=device)
+    made = [
+        torch.empty(5, dtype=dtype, device=device),
+        torch.empty_like(x),
+        x.new_empty(2, 3),
+        torch.empty_strided((3, 2), (1, 4), dtype=dtype, device=device),
+        torch.empty(2, 2, 3, 3, dtype=dtype, device=device, memory_format=torch.channels_last),
+    ]
+    for t in made:
+        torch.testing.assert_close(
+            t, torch.full_like(t, filler(torch, dtype)), rtol=0, atol=0, equal_nan=True
+        )
+    grown = torch.ones(2, 2, dtype=dtype, device=device).resize_(3, 3).flatten()
+    assert bool((grown[:4] == 1).all())
+    torch.testing.assert_close(
+        grown[4:], torch.full_like(grown[4:], filler(torch, dtype)), rtol=0, atol=0, equal_nan=True
+    )
+
+
+def test_the_filling_is_switched(torch, deterministic):
+    switches = torch.utils.deterministic
+    assert switches.fill_uninitialized_memory is True
+    switches.fill_uninitialized_memory = False
+    try:
+        x = torch.ones(4096)
+        del x  # what the next one finds
+        assert not torch.empty(4096).isnan().all()
+    finally:
+        switches.fill_uninitialized_memory = True
+    assert torch.empty(4096).isnan().all()

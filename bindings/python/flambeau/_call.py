@@ -346,22 +346,10 @@ def _numbers_first(*args, **named):
 # ---- out=
 
 
-def shape_before(out, name):
-    """Of an `out=` that holds something, to see whether a call resizes it."""
+def check_out(out, name):
+    """Refuses an `out=` that is no tensor."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {_kind_name(out)}")
-    return out.shape if out.numel() else None
-
-
-def resized(out, before):
-    """`out`, with torch's warning where it held something of another shape."""
-    if before is not None and out.shape != before:
-        _deprecated.warn(
-            "An output with one or more elements was resized since it had shape "
-            f"{list(before)}, which does not match the required output shape {list(out.shape)}. "
-            "Give it no elements first: out.resize_(0)"
-        )
-    return out
 
 
 def _check_output(out, value, name, cast):
@@ -381,18 +369,21 @@ def _check_output(out, value, name, cast):
         )
 
 
-def fill(out, values, name, cast=False):
+def fill(out, values, name, cast=False, warns=True):
     """A result, or several, in what `out=` names, which takes their shapes and, with `cast`,
-    converts within a category. All is looked at before the first one changes."""
+    converts within a category. All is looked at and warned of before the first one changes."""
     several = isinstance(values, (tuple, list))
     if several and (not isinstance(out, (tuple, list)) or len(out) != len(values)):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(values)} Tensors")
     pairs = list(zip(out, values)) if several else [(out, values)]
-    before = [shape_before(to, name) for to, _ in pairs]
     for to, value in pairs:
+        check_out(to, name)
         _check_output(to, value, name, cast)
-    for (to, value), shape in zip(pairs, before):
-        resized(to.resize_(value.shape), shape).copy_(value)
+    for to, value in pairs:
+        if warns and _fast.flam_warn_of_resize(to._h, value.shape, value.dim()):
+            _raise()
+    for to, value in pairs:
+        to.resize_(value.shape).copy_(value)
     return out
 
 
@@ -403,7 +394,7 @@ def made_in(out, memory_format, make, *args, dtype=None, device=None, requires_g
     name = make.__name__
     if memory_format is not None:
         raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
-    shape_before(out, name)
+    check_out(out, name)
     if dtype is not None and dtype_of(dtype) is not out.dtype:
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
     if device is not None and device_type(device).type != out.device.type:
@@ -414,7 +405,13 @@ def made_in(out, memory_format, make, *args, dtype=None, device=None, requires_g
     made = make(*args, dtype=out.dtype, device=out.device, **named)
     if spaced and out.numel() == made.numel():  # as in torch: the shape of `out` stays
         made = made.reshape(out.shape)
-    fill(out, made, name)
+    elif name == "arange" and out.numel():
+        _deprecated.warn(
+            f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} "
+            f"which does not match the computed number of elements {made.numel()}. The out tensor "
+            f"will be resized to a tensor of shape ({made.numel()},)."
+        )
+    fill(out, made, name, warns=False)
     return out.requires_grad_() if requires_grad else out
 
 

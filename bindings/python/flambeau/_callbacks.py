@@ -5,7 +5,7 @@ exception.
 trampoline that fails records the exception object itself; `_call._raise` raises that same object at
 the caller."""
 
-from . import _thread_state
+from . import _deprecated, _thread_state
 from ._call import _NULL, _fast, ffi, wrap
 
 _alive = set()  # handles cffi made; they live until dropped
@@ -79,6 +79,19 @@ def borrowed(h, cls=None):
 def given_away(tensor):
     """A new reference for the library to own."""
     return _NULL if tensor is None else _fast.flam_tensor_retain(tensor._h)
+
+
+# ---- warnings of the library: each stands at the line of the program, as those of Python's
+
+
+@guarded("flam_py_warning_callback_warn")
+def _warn(user, kind, message):
+    _deprecated.warn(ffi.string(message).decode("utf-8", "replace"))
+
+
+_warnings = table("flam_warning_callback", None, warn=_warn)
+_warnings.language = 1  # FLAM_LANGUAGE_PYTHON
+_fast.flam_set_warning_callback(_warnings)
 
 
 # ---- a thread's state: registered here, for only callbacks see that their thread is another one

@@ -1,20 +1,9 @@
-"""Switches of the whole program: warnings, determinism and anomaly detection by their older
+"""Switches of the whole program: determinism and anomaly detection by their older
 names."""
 
-from . import _deprecated
 from ._gen import api
 
 _MODES = ("default", "warn", "error")
-
-
-def set_warn_always(b):
-    """Whether warnings that are given once per program are given every time."""
-    _deprecated.always = bool(b)
-
-
-def is_warn_always_enabled():
-    """What `set_warn_always` set last; False at the start."""
-    return _deprecated.always
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):

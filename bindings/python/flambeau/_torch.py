@@ -56,8 +56,8 @@ _LAZY = {
     "split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk "
     "unsafe_split unsafe_split_with_sizes unsqueeze_copy view_copy",
     "_debug_switches": "get_deterministic_debug_mode is_anomaly_check_nan_enabled "
-    "is_anomaly_enabled is_warn_always_enabled set_anomaly_enabled set_deterministic_debug_mode "
-    "set_warn_always use_deterministic_algorithms",
+    "is_anomaly_enabled set_anomaly_enabled set_deterministic_debug_mode "
+    "use_deterministic_algorithms",
     "_deprecated.linalg": "lu lu_solve pinverse qr svd triangular_solve",
     "_dlpack": "from_dlpack",
     "_storage": "BFloat16Storage BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage "

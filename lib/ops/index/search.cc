@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "flambeau/search.h"
 #include "kernels/sort/sort.h"
 #include "ops/call.h"
@@ -55,6 +56,15 @@ void check_sorter(const Tensor& sequence, const Tensor& sorter) {
       Code::index, "torch.searchsorted(): sorter index out of range");
 }
 
+// Each of the three is told of once: the call that is measured first says so.
+void warn_of_copy(const Tensor& t, const char* what, ToldOnce& told) {
+  if (t && !t.is_contiguous()) {
+    told.warn("torch.searchsorted(): ", what, " tensor is non-contiguous, this will lower the ",
+              "performance: it is copied at each call. Make it contiguous() once. This message ",
+              "will only appear once per program.");
+  }
+}
+
 }  // namespace
 
 Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32, bool right,
@@ -74,6 +84,10 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32
         "of boundaries tensor and input value tensor must match, but we got boundaries tensor ",
         ShapeText{sequence.sizes()}, " and input value tensor ", ShapeText{values.sizes()});
   if (sorter) check_sorter(sequence, sorter);
+  static ToldOnce of_values, of_sequence, of_sorter;
+  warn_of_copy(values, "input value", of_values);
+  warn_of_copy(sequence, "boundary", of_sequence);
+  warn_of_copy(sorter, "sorter", of_sorter);
   return searched(op::searchsorted.to(into), sequence, values, sorter, out_int32,
                   right || side == FLAM_SIDE_RIGHT);
 }

@@ -1,6 +1,7 @@
 // Elementwise losses: one kernel forwards and a fold, one kernel backwards.
 #include "ops/nn/loss.h"
 
+#include "base/warning.h"
 #include "ops/nn/loss_reduction.h"
 #include "ops/read.h"
 
@@ -70,6 +71,16 @@ void check_same_shape(T input, T target, const char* const (&told)[3]) {
         " (torch.Size(", ShapeText{input.sizes()}, "))", told[2]);
 }
 
+// Sizes that differ broadcast, which is seldom meant: a column beside a row makes a square.
+void warn_of_broadcast(T input, T target) {
+  const DimsView a = input.sizes(), b = target.sizes();
+  if (std::equal(a.begin(), a.end(), b.begin(), b.end())) return;
+  warn("Using a target size (torch.Size(", ShapeText{b},
+       ")) that is different to the input size (torch.Size(", ShapeText{a},
+       ")). This will likely lead to incorrect results due to broadcasting. Please ensure they "
+       "have the same size.");
+}
+
 void check_probabilities(T p) {
   if (!p.device().is_cpu() || p.numel() == 0) return;
   const GradMode off(false);
@@ -81,11 +92,13 @@ void check_probabilities(T p) {
 }  // namespace
 
 Tensor mse_loss(T input, T target, int32_t reduction) {
+  warn_of_broadcast(input, target);
   return distance_loss<"MseLossBackward0">({op::mse_loss, kMse, kMseSlope}, input, target,
                                            reduction, [](T d) { return mul(d, num(2.0)); });
 }
 
 Tensor l1_loss(T input, T target, int32_t reduction) {
+  warn_of_broadcast(input, target);
   if (!is_floating(input.dtype()) && !is_floating(target.dtype()) &&
       input.dtype() != Dtype::boolean) {
     check_reduction(op::l1_loss, reduction);
@@ -99,6 +112,7 @@ Tensor smooth_l1_loss(T input, T target, int32_t reduction, double beta) {
   check(beta >= 0, Code::invalid_argument,
         "smooth_l1_loss does not support negative values for beta.");
   if (beta == 0) return l1_loss(input, target, reduction);
+  warn_of_broadcast(input, target);
   return distance_loss<"SmoothL1LossBackward0">(
       {op::smooth_l1_loss, kSmoothL1, kSmoothL1Slope, beta}, input, target, reduction,
       [beta](T d) { return where(lt(abs(d), num(beta)), mul(d, num(1 / beta)), sign(d)); });
@@ -107,6 +121,7 @@ Tensor smooth_l1_loss(T input, T target, int32_t reduction, double beta) {
 Tensor huber_loss(T input, T target, int32_t reduction, double delta) {
   check(delta > 0, Code::invalid_argument,
         "huber_loss does not support non-positive values for delta.");
+  warn_of_broadcast(input, target);
   return distance_loss<"HuberLossBackward0">(
       {op::huber_loss, kHuber, kHuberSlope, delta}, input, target, reduction,
       [delta](T d) { return clamp(d, num(-delta), num(delta)); });
@@ -154,6 +169,12 @@ Tensor binary_cross_entropy_with_logits(T input, T target, T weight, int32_t red
 Tensor kl_div(T input, T target, int32_t reduction, bool log_target) {
   const bool batch_mean = reduction == FLAM_REDUCTION_BATCHMEAN;
   if (!batch_mean) check_reduction(op::kl_div, reduction);
+  if (reduction == FLAM_REDUCTION_MEAN) {
+    warn(
+        "reduction: 'mean' divides the total loss by both the batch size and the support size."
+        "'batchmean' divides only by the batch size, as the divergence is defined. Pass 'sum' and "
+        "divide where the mean over all elements is meant");
+  }
   const Call c{op::kl_div, {input, target}};
   const Tensor &x = c[0], &t = c[1];
   Tensor losses;

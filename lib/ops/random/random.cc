@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "graph/generator.h"
 #include "kernels/index/index.h"
 #include "ops/call.h"
@@ -56,16 +58,35 @@ void check_values(const Tensor& x, const char* rule, Tensor (*holds)(const Tenso
   check(is_true(all(holds(alias(x)))), Code::invalid_argument, rule, "; in ", x);
 }
 
-void check_bounds(const char* op, Dtype dtype, int64_t low, int64_t high) {
-  check(low < high, Code::invalid_argument,
-        "random_ expects 'from' to be less than 'to', but got from=", low, " >= to=", high);
-  if (is_floating(dtype)) return;
-  const auto [least, greatest] = with_dtype(dtype, [](auto tag) {
+// The integers that a dtype reaches.
+std::pair<int64_t, int64_t> range_of(Dtype dtype) {
+  if (dtype == Dtype::f16) return {-65504, 65504};
+  return with_dtype(is_floating(dtype) ? Dtype::i64 : dtype, [](auto tag) {
     using Limits = std::numeric_limits<typename decltype(tag)::type>;
     return std::pair(int64_t(Limits::lowest()), int64_t(Limits::max()));
   });
-  check(low >= least && high - 1 <= greatest, Code::invalid_argument, op, ": ", low, " to ",
-        high - 1, " does not fit in ", name_of(dtype), ", which holds ", least, " to ", greatest);
+}
+
+// A significand's bits, the hidden one too: every integer up to two to that power is there.
+int digits_of(Dtype dtype) {
+  return dtype == Dtype::f64 ? 53 : dtype == Dtype::f32 ? 24 : dtype == Dtype::f16 ? 11 : 8;
+}
+
+void check_bounds(const char* op, Dtype dtype, int64_t low, int64_t high) {
+  check(low < high, Code::invalid_argument,
+        "random_ expects 'from' to be less than 'to', but got from=", low, " >= to=", high);
+  const auto [least, most] = range_of(dtype);
+  for (const auto& [end, value] : {std::pair{"from", low}, std::pair{"to - 1", high - 1}}) {
+    check(value >= least && value <= most, Code::invalid_argument, end, " is out of bounds for ",
+          name_of(dtype), ", which holds ", least, " to ", most, "; ", op, " got ", value);
+  }
+  if (!is_floating(dtype)) return;
+  const int digits = digits_of(dtype);
+  for (const auto& [end, value] : {std::pair{"from", low}, std::pair{"to - 1", high - 1}}) {
+    if (std::abs(double(value)) <= std::ldexp(1.0, digits)) continue;
+    warn(end, " is out of bounds [-(2^", digits, "), 2^", digits, "]. Beyond them ", name_of(dtype),
+         " does not hold every integer, so that those which it does are drawn more often");
+  }
 }
 
 Tensor finished(Tensor t, bool requires_grad) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "kernels/fold/fold.h"
 #include "ops/formula.h"
 #include "ops/reduce/reduced_shape.h"
@@ -50,6 +51,11 @@ Tensor moment(Form op, const Tensor& input, DimsView dim, double correction, boo
   check_floating("std and var only support floating point and complex dtypes.", input);
   Call c{op, {input}};
   const ReducedShape over(input, dim, keepdim);
+  if (double(over.count) <= correction) [[unlikely]] {
+    warn(op,
+         "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+         "factor (input numel divided by output numel).");
+  }
   Tensor y = c.output(over.sizes, input.dtype());
   run_var(op, y, input, over.dims, correction, root);
   if (!root) return c.track(std::move(y), VarBackward{c.save(input), over, correction});

@@ -1,5 +1,8 @@
 // New tensors and whole-tensor writes.
+#include <limits>
+
 #include "base/error.h"
+#include "kernels/deterministic.h"
 #include "ops/call.h"
 #include "ops/ops.h"
 #include "tensor/defaults.h"
@@ -32,6 +35,22 @@ Tensor filled(DimsView size, const Tensor& value, Dtype dtype, Device device, bo
   return created(std::move(t), requires_grad);
 }
 
+// Elements that nobody sets: where results must not depend on what memory held they get a value
+// that stands out.
+Tensor unset(Tensor t) {
+  if (!deterministic_algorithms || !deterministic_fill || t.numel() == 0) [[likely]]
+    return t;
+  if (is_floating(t.dtype())) {
+    run_cast(t, wrapped_number(std::numeric_limits<double>::quiet_NaN()));
+  } else {
+    with_dtype(t.dtype(), [&](auto tag) {
+      using Limits = std::numeric_limits<typename decltype(tag)::type>;
+      run_cast(t, wrapped_number(int64_t(Limits::max())));
+    });
+  }
+  return t;
+}
+
 // Dense in x's order of dimensions, so that every byte of it is an element.
 Tensor laid_out_like(const Tensor& x, Dtype dtype, Device device) {
   return flambeau::empty_strided(x.sizes(), dense_strides(x),
@@ -46,7 +65,7 @@ Tensor scalar_i64(int64_t v) { return wrapped_number(v); }
 Tensor scalar_bool(bool v) { return wrapped_number(v); }
 
 Tensor empty(DimsView size, Dtype dtype, Device device, bool requires_grad) {
-  return created(flambeau::empty(size, dtype_or_default(dtype), device_or_default(device)),
+  return created(unset(flambeau::empty(size, dtype_or_default(dtype), device_or_default(device))),
                  requires_grad);
 }
 
@@ -73,13 +92,13 @@ Tensor empty_strided(DimsView size, DimsView stride, Dtype dtype, Device device,
   check(size.size() == stride.size(), Code::shape, "empty_strided: dimensionality of sizes (",
         size.size(), ") must match dimensionality of strides (", stride.size(), ")");
   for (int64_t s : stride) check(s >= 0, Code::shape, "empty_strided: negative stride ", s);
-  return created(
-      flambeau::empty_strided(size, stride, dtype_or_default(dtype), device_or_default(device)),
-      requires_grad);
+  return created(unset(flambeau::empty_strided(size, stride, dtype_or_default(dtype),
+                                               device_or_default(device))),
+                 requires_grad);
 }
 
 Tensor empty_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
-  return created(laid_out_like(x, dtype, device), requires_grad);
+  return created(unset(laid_out_like(x, dtype, device)), requires_grad);
 }
 
 Tensor zeros_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
@@ -155,7 +174,12 @@ Tensor resize_(const Tensor& x, DimsView size) {
       copy_bytes(bigger->data(), old.device(), old.data(), old.device(), old.bytes(), false);
     old.swap_memory(*bigger);
   }
+  const int64_t had = x.numel();
   x.impl()->set_geometry(x.offset(), size, contiguous_strides(size));
+  if (const int64_t more = x.numel() - had; more > 0) {
+    const GradMode off(false);
+    unset(as_strided(x, Dims{more}, Dims{1}, x.offset() + had));
+  }
   x.storage()->written_by("resize", "_");
   return x;
 }

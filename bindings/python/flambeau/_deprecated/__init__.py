@@ -6,14 +6,15 @@ form. A warning stands at the line of the program that led to it, however deep t
 import sys
 import warnings
 
+from .._library import fast
+
 _PACKAGE = __name__.partition(".")[0] + "."
 _told = set()
-always = False  # what `torch.set_warn_always` says
 
 
 def warn_once(text):
     """A UserWarning, the first time only."""
-    if always or text not in _told:
+    if text not in _told or fast.flam_warn_always_enabled():
         _told.add(text)
         warn(text)
 

@@ -1,10 +1,9 @@
-"""Losses with torch's positions of the deprecated flags, and its words on shapes that differ.
+"""Losses with torch's positions of the deprecated flags.
 
 The library's losses take `reduction` only; these forms put `size_average` and `reduce` where old
-programs pass them, and tell about targets that broadcast."""
+programs pass them."""
 
 import functools
-import warnings
 
 from .._deprecated import reduction_of
 from .._factory import tensor
@@ -34,18 +33,6 @@ _ORDER = {
     "poisson_nll_loss": ("log_input", "full", "size_average", "eps", "reduce", "reduction"),
 }
 _WEIGHTED = "mse_loss", "l1_loss", "huber_loss"  # in Python: the library's take no weights
-_BROADCASTS = "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"
-
-
-def _warn_of_broadcast(input, target):
-    if hasattr(target, "_h") and target.shape != input.shape:
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def _weighted(function, args, options):
@@ -67,7 +54,7 @@ def _weighted(function, args, options):
 
 
 def _made(name):
-    function, order, warns = _ops.FUNCTIONAL[name], _ORDER.get(name), name in _BROADCASTS
+    function, order = _ops.FUNCTIONAL[name], _ORDER.get(name)
     code = function.__code__
     elements = name in _WEIGHTED
     n = code.co_argcount - sum(p in (order or ()) for p in code.co_varnames[: code.co_argcount])
@@ -89,32 +76,9 @@ def _made(name):
         weighted = elements and options.get("weight") is not None
         if elements and not weighted:
             options.pop("weight", None)
-        if warns and len(args) > 1:
-            _warn_of_broadcast(*args[:2])
         return _weighted(function, args, options) if weighted else function(*args, **options)
 
     return loss
-
-
-def _warned_kl_div(plain):
-    @functools.wraps(plain)
-    def kl_div(*args, **options):
-        if (
-            options.get("reduction", "mean") == "mean"
-            and len(args) < 3
-            and not (options.keys() & {"size_average", "reduce"})
-        ):
-            warnings.warn(
-                "reduction: 'mean' divides the total loss by both the batch size and the support "
-                "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
-                "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
-                "major release.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return plain(*args, **options)
-
-    return kl_div
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean",
@@ -127,6 +91,5 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     return _ops._ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)
 
 
-FUNCTIONS = {name: _made(name) for name in dict.fromkeys((*_ORDER, *_BROADCASTS))}
-FUNCTIONS["kl_div"] = _warned_kl_div(FUNCTIONS["kl_div"])
+FUNCTIONS = {name: _made(name) for name in _ORDER}
 FUNCTIONS["ctc_loss"] = ctc_loss

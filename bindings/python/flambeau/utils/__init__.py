@@ -25,6 +25,6 @@ def swap_tensors(t1, t2):
 __getattr__ = _loader(
     globals(),
     {},
-    "_pytree benchmark checkpoint collect_env data dlpack hooks model_zoo plot progress "
-    "tensorboard",
+    "_pytree benchmark checkpoint collect_env data deterministic dlpack hooks model_zoo plot "
+    "progress tensorboard",
 )
