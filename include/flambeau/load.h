@@ -1737,7 +1737,8 @@ struct flam_api_table {
   void (*set_warning_descriptor)(int32_t);
   void (*set_warn_always_enabled)(flam_bool);
   flam_bool (*warn_always_enabled)(void);
-  flam_status (*warn_of_resize)(const flam_tensor *, const int64_t *, size_t);
+  flam_status (*check_output)(const flam_tensor *, const flam_tensor *, const char *, flam_bool,
+      flam_bool);
   flam_tensor *(*hann_window)(int64_t, const flam_window_options *);
   flam_tensor *(*blackman_window)(int64_t, const flam_window_options *);
   flam_tensor *(*bartlett_window)(int64_t, const flam_window_options *);
@@ -3433,7 +3434,7 @@ static const char *const flam_api_names_[] = {
     "flam_set_warning_descriptor",
     "flam_set_warn_always_enabled",
     "flam_warn_always_enabled",
-    "flam_warn_of_resize",
+    "flam_check_output",
     "flam_hann_window",
     "flam_blackman_window",
     "flam_bartlett_window",
@@ -4988,7 +4989,7 @@ const char *flam_library_load(const char *path) {
 #define flam_set_warning_descriptor (flam_api.set_warning_descriptor)
 #define flam_set_warn_always_enabled (flam_api.set_warn_always_enabled)
 #define flam_warn_always_enabled (flam_api.warn_always_enabled)
-#define flam_warn_of_resize (flam_api.warn_of_resize)
+#define flam_check_output (flam_api.check_output)
 #define flam_hann_window (flam_api.hann_window)
 #define flam_blackman_window (flam_api.blackman_window)
 #define flam_bartlett_window (flam_api.bartlett_window)

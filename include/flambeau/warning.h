@@ -63,16 +63,23 @@ FLAM_API void flam_set_warn_always_enabled(flam_bool b);
 FLAM_TORCH("torch.is_warn_always_enabled")
 FLAM_API flam_bool flam_warn_always_enabled(void);
 
-/** Warns where an output that holds something is about to take another shape, as each operation
- * does for its `out`; for languages that have outputs of functions of their own.
+/** Refuses an output that a result cannot be copied to, and warns where it holds something of
+ * another shape, as each operation does for its `out`; for languages that have outputs of functions
+ * of their own. Nothing is changed.
  *
- * - `out`: the output, which is not changed.
- * - `size`: the shape that it will take.
+ * - `out`: the output.
+ * - `result`: what is to be copied to it.
+ * - `name`: the function's name, for texts.
+ * - `cast`: whether the result is converted, within the kind of its dtype; else it has to be of the
+ *   output's.
+ * - `warns`: whether to warn of the shape.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_CALLBACK` where whoever is told refuses it.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_AUTOGRAD` where either requires grad;
+ *   `FLAM_ERROR_CALLBACK` where whoever is told refuses the warning.
  */
-FLAM_API flam_status
-flam_warn_of_resize(const flam_tensor *out, const int64_t *size, size_t n_size);
+FLAM_API flam_status flam_check_output(
+    const flam_tensor *out, const flam_tensor *result, const char *name, flam_bool cast,
+    flam_bool warns);
 
 #ifdef __cplusplus
 }

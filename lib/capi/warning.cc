@@ -72,6 +72,10 @@ void set_warning_descriptor(int32_t descriptor) {
 
 void set_warn_always_enabled(bool b) { warn_always = b; }
 bool warn_always_enabled() { return warn_always; }
-void warn_of_resize(const Tensor& out, DimsView size) { ops::warn_of_resize(out, size); }
+void check_output(const Tensor& out, const Tensor& result, std::string_view name, bool cast,
+                  bool warns) {
+  ops::check_output(out, result, std::string(name).c_str(), cast);
+  if (warns) ops::warn_of_resize(out, result.sizes());
+}
 
 }  // namespace flambeau::capi

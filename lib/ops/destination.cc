@@ -10,6 +10,7 @@
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
+#include "ops/scalar_name.h"
 #include "tensor/order.h"
 
 namespace flambeau {
@@ -60,6 +61,39 @@ struct CopySlices {
 
 }  // namespace
 
+namespace ops {
+
+namespace {
+
+// Whose checks are older than the common one in torch, which has words of its own for them.
+void fail_exact(std::string_view op, Dtype made, Dtype given) {
+  if (op == "nonzero") {
+    fail(Code::dtype, op, ": Expected out tensor to have scalar type ", scalar_name(made),
+         " but got scalar type ", scalar_name(given));
+  }
+  if (op == "cummax" || op == "cummin") {
+    fail(Code::dtype, op, ": expected scalar_type ", scalar_name(made), " but found ",
+         scalar_name(given));
+  }
+  fail(Code::dtype, op, ": Expected out tensor to have dtype ", name_of(made), ", but got ",
+       name_of(given), " instead");
+}
+
+void check_output_dtype(const char* op, Dtype made, Dtype given, bool cast) {
+  if (!cast && made != given) fail_exact(op, made, given);
+  check(category_of(made) <= category_of(given), Code::dtype, op, ": result type ", name_of(made),
+        " can't be cast to the desired output type ", name_of(given));
+}
+
+}  // namespace
+
+void check_output(const Tensor& out, const Tensor& result, const char* op, bool cast) {
+  if (requires_grad(result) || (modes.grad && requires_grad(out))) fail_recorded_out(op);
+  check_output_dtype(op, result.dtype(), out.dtype(), cast);
+}
+
+}  // namespace ops
+
 void rebase_history(const Tensor& t, Ref<Node> node) {
   const Tensor base = t.base();
   if (!base) {
@@ -89,13 +123,7 @@ void Destination::prepare(DimsView sizes, Dtype dtype, Device device) {
         "Expected all tensors to be on the same device, but ", op_, is_out() ? "(out=...)" : "_",
         " would write a result that is on ", to_string(device), " to ", t,
         "; move the destination or the operands");
-  if (kind_ == exact_out) {
-    check(dtype == t.dtype(), Code::dtype, op_, ": Expected out tensor to have dtype ",
-          name_of(dtype), ", but got ", name_of(t.dtype()), " instead");
-  } else {
-    check(category_of(dtype) <= category_of(t.dtype()), Code::dtype, op_, ": result type ",
-          name_of(dtype), " can't be cast to the desired output type ", name_of(t.dtype()));
-  }
+  ops::check_output_dtype(op_, dtype, t.dtype(), kind_ != exact_out);
   const bool same = std::equal(sizes.begin(), sizes.end(), t.sizes().begin(), t.sizes().end());
   if (!same && is_out()) {
     ops::warn_of_resize(t, sizes);

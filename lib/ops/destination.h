@@ -53,6 +53,8 @@ void check_no_overlap(Form form, std::initializer_list<const Tensor*> operands);
 void check_no_partial_overlap(const char* op, const Tensor& target, const Tensor& x);
 // `t`, or a copy where it shares memory with `x`, which is about to change.
 Tensor apart(const Tensor& t, const Tensor& x);
+// Throws where an out= cannot take a result, which is converted within its kind where `cast`.
+void check_output(const Tensor& out, const Tensor& result, const char* op, bool cast);
 // Warns where an out= that holds something is to take another shape.
 void warn_of_resize(const Tensor& out, DimsView size);
 // Throws where `op` may not change `target` in place, or write an out= to it.

@@ -40,12 +40,21 @@ int64_t Tensor::stride(int64_t d) const { return strides()[size_t(wrap_dim(d, di
 
 Dims contiguous_strides(DimsView sizes) {
   Dims strides(sizes.size());
-  uint64_t step = 1;  // may wrap where another size is 0
+  uint64_t step = 1;  // may wrap at the outermost size where another is 0
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = int64_t(step);
     step *= uint64_t(std::max<int64_t>(sizes[i], 1));
   }
   return strides;
+}
+
+// Of no elements, so that their number says nothing of the steps between them.
+static void check_strides(DimsView sizes) {
+  int64_t step = 1;
+  for (size_t i = sizes.size(); i-- > 1;) {
+    check(!__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step), Code::shape,
+          "Stride calculation overflowed with sizes=", ShapeText{sizes});
+  }
 }
 
 int64_t numel_of(DimsView sizes) {
@@ -55,6 +64,7 @@ int64_t numel_of(DimsView sizes) {
     check(!__builtin_mul_overflow(n, s, &n) && n < kMostElements, Code::shape,
           "Storage size calculation overflowed with sizes=", ShapeText{sizes});
   }
+  if (n == 0) check_strides(sizes);
   return n;
 }
 
@@ -65,8 +75,8 @@ int64_t span_of(DimsView sizes, DimsView strides) {
     int64_t reach;
     check(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) &&
               !__builtin_add_overflow(span, reach, &span) && span < kMostElements,
-          Code::shape, "sizes ", ShapeText{sizes}, " and strides ", ShapeText{strides},
-          " reach farther than any memory");
+          Code::shape, "Storage size calculation overflowed with sizes=", ShapeText{sizes},
+          " and strides=", ShapeText{strides});
   }
   return span;
 }

@@ -55,7 +55,13 @@ static void test_a_refused_warning_fails_a_call_that_wrote_nothing(void) {
   CHECK(pthread_equal(l.on, pthread_self()));
   CHECK_ERROR(FLAM_ERROR_CALLBACK, "not in this program");
   CHECK(size_of(out) == 1);
-  CHECK(flam_warn_of_resize(out, &one, 1) == FLAM_OK); /* it has that shape */
+  CHECK(flam_check_output(out, out, "f", 0, 1) == FLAM_OK && l.told == 1);
+  CHECK(flam_check_output(out, x, "f", 0, 0) == FLAM_OK && l.told == 1);
+  CHECK(flam_check_output(out, x, "f", 0, 1) == FLAM_ERROR_CALLBACK && l.told == 2);
+  flam_error_clear();
+  CHECK(flam_check_output(out, flam_to(x, FLAM_F32, 0, NULL), "f", 0, 1) == FLAM_ERROR_DTYPE);
+  CHECK_ERROR(FLAM_ERROR_DTYPE, "f: Expected out tensor to have dtype");
+  l.told = 1;
   l.refuse = 0;
   CHECK(flam_exp_out(x, out) == out && l.told == 2 && size_of(out) == 2);
   CHECK(flam_exp_out(x, out) == out && l.told == 2 && equals(out, exp(1), exp(2)));

@@ -512,3 +512,13 @@ def test_an_iterable_data_set_orders_itself(data):
     for name, option in (("shuffle", True), ("sampler", [1]), ("batch_sampler", [[1]])):
         with pytest.raises(ValueError, match=f"expected unspecified {name} option"):
             data.DataLoader(Counting(), **{name: option})
+
+
+def test_arrays_of_words_are_kept_and_refused_inside_of_others(torch):
+    from flambeau.utils.data import default_collate
+
+    words = np.array(["a", "b", "c"])
+    assert default_collate(words) is words and default_collate(list(words)) == ["a", "b", "c"]
+    for wrong in (words.reshape(1, 1, 3), np.array([object(), object()])):
+        with pytest.raises(TypeError, match="must contain tensors, numpy arrays"):
+            default_collate(wrong)

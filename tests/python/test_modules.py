@@ -255,3 +255,21 @@ def test_parameters_are_overwritten_where_asked(torch):
     assert not future.get_swap_module_params_on_conversion()
     with pytest.raises(NotImplementedError, match="__future__.*unsupported"):
         future.set_swap_module_params_on_conversion(True)
+
+
+def test_a_prefix_is_taken_off_the_names_of_a_state(torch):
+    from flambeau.nn.modules.utils import consume_prefix_in_state_dict_if_present
+
+    plain = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 3))
+    wrapped = torch.nn.Module()
+    wrapped.module = plain
+    state, wanted = wrapped.state_dict(), plain.state_dict()
+    state["module_of_another_name"] = 1
+    consume_prefix_in_state_dict_if_present(state, "module.")
+    assert state.pop("module_of_another_name") == 1 and list(state) == list(wanted)
+    assert state._metadata == wanted._metadata
+    consume_prefix_in_state_dict_if_present(state, "module.")
+    plain.load_state_dict(state)
+    bare = {"module.a": 1, "b": 2}
+    consume_prefix_in_state_dict_if_present(bare, "module.")
+    assert bare == {"a": 1, "b": 2}

@@ -24,6 +24,31 @@ OVERFLOWS = {
     "full": lambda sizes: torch.full(sizes, 1.0), "new_empty": lambda sizes: z(1).new_empty(sizes),
 }  # fmt: skip
 REFUSALS = {
+    "take_along_dim of int32": (
+        lambda: torch.take_along_dim(z(2, 3), z(2, 3).int(), 1),
+        r"torch.take_along_dim\(\): dtype of indices should be Long but got Int",
+    ),
+    "nonzero into floats": (
+        lambda: torch.nonzero(z(3), out=z(0)),
+        "nonzero: Expected out tensor to have scalar type Long but got scalar type Float",
+    ),
+    "cummax into shorts": (
+        lambda: torch.cummax(z(3), 0, out=(z(0).short(), z(0).long())),
+        "expected scalar_type Float but found Short",
+    ),
+    "cummin into float places": (
+        lambda: torch.cummin(z(3), 0, out=(z(0), z(0))),
+        "expected scalar_type Long but found Float",
+    ),
+    "steps beyond memory": (
+        lambda: torch.empty_strided((8, 8), (2**61, 1)),
+        r"Storage size calculation overflowed with sizes=\[8, 8\] and strides=\[23058430092",
+    ),
+    "steps of an empty tensor": (
+        lambda: torch.empty(0, 4, 2**61),
+        "Stride calculation overflowed",
+    ),
+    "resized steps": (lambda: z(1).resize_(0, 4, 2**61), "Stride calculation overflowed"),
     "take_along_dim": (
         lambda: torch.take_along_dim(z(2, 3), z(2, 3) > 0, 1),
         r"torch.take_along_dim\(\): dtype of indices should be Long but got Bool",

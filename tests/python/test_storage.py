@@ -2,10 +2,12 @@
 
 import copy
 import pickle
+import warnings
 
 import flambeau as torch
 import numpy as np
 import pytest
+from flambeau import _deprecated
 
 
 def test_asarray_shares_copies_or_refuses():
@@ -167,3 +169,52 @@ def test_memory_that_begins_alike_is_not_one_storage(tmp_path):
     torch.save([part, whole], tmp_path / "both.pt")
     for a, b in torch.load(tmp_path / "both.pt"), copy.deepcopy([part, whole]):
         assert a.tolist() == array[:4].tolist() and b.tolist() == array.tolist()
+
+
+def test_asarray_goes_over_a_dlpack_capsule_and_its_maker():
+    x = torch.arange(6.0)
+    maker = type("Maker", (), {})()
+    maker.__dlpack__ = x.__dlpack__
+    for given in (lambda: torch.utils.dlpack.to_dlpack(x), lambda: maker):
+        for copies in (None, False, True):
+            made = torch.asarray(given(), copy=copies)
+            assert torch.equal(made, x) and (made.data_ptr() != x.data_ptr()) is bool(copies)
+        assert torch.asarray(given(), dtype=torch.float64).dtype is torch.float64
+        with pytest.raises(ValueError, match="can't alias tensor with dtype"):
+            torch.asarray(given(), dtype=torch.float64, copy=False)
+
+
+def test_words_among_numbers_and_numbers_among_rows_are_refused():
+    for given, text in (
+        ([0, "torch"], "invalid data type 'str'"),
+        ("torch", "invalid data type 'str'"),
+        ([[1, 2], 3], "not a sequence"),
+        ([[np.ones(3), 1.0]], "not a sequence"),
+    ):
+        for make in (torch.tensor, torch.as_tensor, torch.asarray):
+            with pytest.raises(TypeError, match=text):
+                make(given)
+
+
+def test_a_read_only_array_is_told_of_once(monkeypatch):
+    monkeypatch.setattr(_deprecated, "_told", set())
+    array = np.ones(3)
+    array.flags.writeable = False
+    with pytest.warns(UserWarning, match="not writable, and there are no non-writable tensors"):
+        torch.from_numpy(array)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.from_numpy(array)
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64", "bfloat16"])
+def test_finfo_is_of_the_default_dtype(name):
+    dtype, before = getattr(torch, name), torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        assert torch.finfo() == torch.finfo(dtype) and torch.finfo().dtype == name
+    finally:
+        torch.set_default_dtype(before)
+    assert torch.finfo(dtype) != torch.finfo(torch.float64 if name != "float64" else torch.float32)
+    assert torch.iinfo(torch.int8) == torch.iinfo(torch.int8) != torch.iinfo(torch.int16)
+    assert len({torch.finfo(dtype)}) == 1

@@ -352,23 +352,6 @@ def check_out(out, name):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {_kind_name(out)}")
 
 
-def _check_output(out, value, name, cast):
-    if value.requires_grad or (out.requires_grad and _fast.flam_grad_enabled()):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
-            "but one of the arguments requires grad."
-        )
-    to, of = out.dtype, value.dtype
-    if to is of:
-        return
-    if not cast:
-        raise RuntimeError(f"{name}: Expected out tensor to have dtype {of}, but got {to} instead")
-    if (of.is_floating_point, of._name != "bool") > (to.is_floating_point, to._name != "bool"):
-        raise RuntimeError(
-            f"{name}: result type {of} can't be cast to the desired output type {to}"
-        )
-
-
 def fill(out, values, name, cast=False, warns=True):
     """A result, or several, in what `out=` names, which takes their shapes and, with `cast`,
     converts within a category. All is looked at and warned of before the first one changes."""
@@ -378,9 +361,7 @@ def fill(out, values, name, cast=False, warns=True):
     pairs = list(zip(out, values)) if several else [(out, values)]
     for to, value in pairs:
         check_out(to, name)
-        _check_output(to, value, name, cast)
-    for to, value in pairs:
-        if warns and _fast.flam_warn_of_resize(to._h, value.shape, value.dim()):
+        if _fast.flam_check_output(to._h, value._h, name.encode(), cast, warns):
             _raise()
     for to, value in pairs:
         to.resize_(value.shape).copy_(value)

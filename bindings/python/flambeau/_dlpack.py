@@ -6,11 +6,12 @@ thread. ctypes is imported with this module only, not with the package."""
 
 import ctypes
 
+from . import _factory
 from ._call import _blocking, _raise, ffi
 from ._factory import from_memory
 from ._gen import api
 from ._tensor import Tensor
-from ._types import DTYPES
+from ._types import DTYPES, NAMES
 from ._types import device as device_type
 
 _CPU, _CUDA, _PINNED = 1, 2, 3
@@ -187,6 +188,37 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     )
     made = made.clone() if copy else made
     return made if device is None else made.to(device)
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
+    """`obj` as a tensor: over its memory where it can be (`copy=None`), always (False, else an
+    error), or never (True). A buffer without a dtype of its own is read as `dtype`."""
+    if isinstance(obj, Tensor) or _factory._has_array(obj):
+        if copy is False and "generic" in (kind.__name__ for kind in type(obj).__mro__):
+            raise RuntimeError(
+                "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray."
+            )
+        made = obj if isinstance(obj, Tensor) else _factory.from_numpy(_factory._numpy_array(obj))
+    elif isinstance(obj, (bytes, bytearray, memoryview)) and len(obj):
+        made = _factory.frombuffer(obj, dtype=dtype or NAMES["uint8"])
+    elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
+        made = from_dlpack(obj)
+    else:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        made, copy = _factory._from_sequence(obj, dtype, device), None
+    target = made.to(device, dtype)
+    if copy is False and target is not made:
+        what = "dtype" if target.dtype is not made.dtype else "device"
+        raise ValueError(
+            f"can't alias tensor with {what} '{getattr(made, what)}' into {what} "
+            f"'{getattr(target, what)}'."
+        )
+    if copy and target is made:
+        target = made.clone()
+    if requires_grad is False and target.requires_grad:
+        return target.detach()
+    return target.requires_grad_() if requires_grad and not target.requires_grad else target
 
 
 def _dense(shape):

@@ -75,7 +75,7 @@ def _flatten(data, shape, dim, flat):
         data = list(data)  # each with its dtype
     if not _is_sequence(data):
         raise TypeError(
-            f"expected sequence of length {shape[dim]} at dim {dim} (got a {type(data).__name__})"
+            f"not a sequence: expected {shape[dim]} values at dim {dim}, not {type(data).__name__}"
         )
     if len(data) != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
@@ -174,8 +174,8 @@ def _from_sequence(data, dtype, device):
     if any(isinstance(v, (str, bytes)) for v in flat):
         raise TypeError(
             "new(): invalid data type 'str'"
-            if not shape
-            else f"too many dimensions '{type(flat[0]).__name__}'"
+            if not shape or not isinstance(flat[0], (str, bytes))
+            else "too many dimensions 'str'"
         )
     dtype = dtype or _inferred(flat)
     if dtype in _HALVES:
@@ -238,9 +238,9 @@ def from_numpy(ndarray):
             "array to reallocate the memory."
         )
     if not ndarray.flags.writeable:
-        warn(
-            "The given NumPy array is not writable; writing to the tensor would be undefined "
-            "behavior. Copy the array first."
+        warn_once(
+            "The given NumPy array is not writable, and there are no non-writable tensors: writing "
+            "to this one would be undefined behavior. Copy the array first."
         )
     return from_memory(
         ndarray.ctypes.data,
@@ -279,35 +279,6 @@ def as_tensor(data, dtype=None, device=None):
     ):
         return from_numpy(data).to(device, dtype)
     return tensor(data, dtype=dtype, device=device)
-
-
-def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
-    """`obj` as a tensor: over its memory where it can be (`copy=None`), always (False, else an
-    error), or never (True). A buffer without a dtype of its own is read as `dtype`."""
-    if isinstance(obj, Tensor) or _has_array(obj):
-        if copy is False and "generic" in (kind.__name__ for kind in type(obj).__mro__):
-            raise RuntimeError(
-                "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray."
-            )
-        made = obj if isinstance(obj, Tensor) else from_numpy(_numpy_array(obj))
-    elif isinstance(obj, (bytes, bytearray, memoryview)) and len(obj):
-        made = frombuffer(obj, dtype=dtype or NAMES["uint8"])
-    else:
-        if copy is False:
-            raise ValueError("can't alias arbitrary sequence into a tensor.")
-        made, copy = _from_sequence(obj, dtype, device), None
-    target = made.to(device, dtype)
-    if copy is False and target is not made:
-        what = "dtype" if target.dtype is not made.dtype else "device"
-        raise ValueError(
-            f"can't alias tensor with {what} '{getattr(made, what)}' into {what} "
-            f"'{getattr(target, what)}'."
-        )
-    if copy and target is made:
-        target = made.clone()
-    if requires_grad is False and target.requires_grad:
-        return target.detach()
-    return target.requires_grad_() if requires_grad and not target.requires_grad else target
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):

@@ -7,7 +7,7 @@ from . import _errors, _functions, _indexing, _memory_format, _operators, _signa
 from ._default_device import get_default_device, set_default_device
 from ._deprecated import functions as _deprecated_functions
 from ._deprecated import tensor_types as _tensor_types
-from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
+from ._factory import arange, as_tensor, from_numpy, frombuffer, tensor
 from ._gen import ops as _ops
 from ._on_demand import loader as _loader
 from ._on_demand import own as _own
@@ -59,7 +59,7 @@ _LAZY = {
     "is_anomaly_enabled set_anomaly_enabled set_deterministic_debug_mode "
     "use_deterministic_algorithms",
     "_deprecated.linalg": "lu lu_solve pinverse qr svd triangular_solve",
-    "_dlpack": "from_dlpack",
+    "_dlpack": "asarray from_dlpack",
     "_storage": "BFloat16Storage BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage "
     "HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage UntypedStorage "
     "from_file",

@@ -8,6 +8,7 @@ import math as _math
 from operator import index as _index
 
 from ._errors import UnsupportedError
+from ._library import fast as _fast
 
 
 class dtype:
@@ -350,10 +351,18 @@ def _checked(name, type):
     return type
 
 
-class finfo:
-    """Numerical limits of a floating dtype."""
+class _Limits:
+    def __eq__(self, other):
+        return type(other) is type(self) and other.dtype == self.dtype
 
-    def __init__(self, type=float32):
+    __hash__ = object.__hash__
+
+
+class finfo(_Limits):
+    """Numerical limits of a floating dtype, by default of the default one."""
+
+    def __init__(self, type=None):
+        type = DTYPES[_fast.flam_get_default_dtype() - 1] if type is None else type
         type = _checked("finfo", type).to_real()  # of a complex dtype, its parts' limits
         if type not in _FLOATS:
             raise TypeError(
@@ -373,7 +382,7 @@ class finfo:
         )
 
 
-class iinfo:
+class iinfo(_Limits):
     """Numerical limits of an integer dtype."""
 
     def __init__(self, type):

@@ -124,7 +124,7 @@ Tensor take(const Tensor& x, const Tensor& index, Into into) {
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int64_t> dim, Into) {
-  check(indices.dtype() == Dtype::i64 || indices.dtype() == Dtype::i32, Code::dtype,
+  check(indices.dtype() == Dtype::i64, Code::dtype,
         "torch.take_along_dim(): dtype of indices should be Long but got ",
         scalar_name(indices.dtype()));
   const Call same_device{op::take_along_dim, {x, indices}, Devices::exact};

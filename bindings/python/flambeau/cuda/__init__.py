@@ -85,8 +85,8 @@ def can_device_access_peer(device, peer_device):
 
 
 def is_bf16_supported(including_emulation=True):
-    """bfloat16 works on every device."""
-    return True
+    """bfloat16 works on every GPU."""
+    return is_available()
 
 
 def ipc_collect():

@@ -22,6 +22,13 @@ def _reverse_repeat_tuple(t, n):
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
+def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+    """Takes `prefix`, such as "module." of DistributedDataParallel, off the names of a state."""
+    for names, end in (state_dict, ""), (getattr(state_dict, "_metadata", {}), "."):
+        for name in [n for n in names if (n + end).startswith(prefix)]:
+            names[name[len(prefix) :]] = names.pop(name)
+
+
 def _family(namespace, base, name, text, dims=(1, 2, 3), **members):
     """Adds the classes over one to three dimensions to a file's names, as `Conv1d` to `Conv3d`:
     what each has is a function of the number of dimensions, and the text may name their

@@ -19,7 +19,7 @@ def default_collate(batch):
     kind = type(first)
     if isinstance(first, Tensor):
         return stack(batch, 0)
-    if kind.__module__ == "numpy":
+    if kind.__module__ == "numpy" and not isinstance(first, (str, bytes)):
         if kind.__name__ == "ndarray":
             if first.dtype.kind not in "biuf":
                 raise TypeError(default_collate_err_msg_format.format(first.dtype))
