@@ -75,6 +75,15 @@ def test_elements_that_nobody_set_have_one_value(torch, device, deterministic, n
     )
 
 
+def test_what_a_storage_held_stays_when_it_grows(torch, deterministic):
+    whole = torch.arange(12.0)
+    x = whole[2:4].resize_(8)  # of the same memory
+    assert x.tolist() == whole[2:10].tolist()
+    x.resize_(13)
+    assert x[:10].tolist() == list(range(2, 12)) and x[10:].isnan().all()
+    assert whole.tolist() == list(range(12))
+
+
 def test_the_filling_is_switched(torch, deterministic):
     switches = torch.utils.deterministic
     assert switches.fill_uninitialized_memory is True

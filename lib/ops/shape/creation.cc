@@ -165,7 +165,8 @@ Tensor resize_(const Tensor& x, DimsView size) {
         "cannot resize variables that require grad");
   if (std::equal(size.begin(), size.end(), x.sizes().begin(), x.sizes().end())) return x;
   const size_t bytes = (size_t(numel_of(size)) + size_t(x.offset())) * x.element_size();
-  if (bytes > x.storage()->bytes()) {
+  const size_t held = x.storage()->bytes();
+  if (bytes > held) {
     Storage& old = *x.storage();
     check(old.block() || old.bytes() == 0, Code::invalid_argument,
           "Trying to resize storage that is not resizable: its memory is not the library's");
@@ -174,11 +175,11 @@ Tensor resize_(const Tensor& x, DimsView size) {
       copy_bytes(bigger->data(), old.device(), old.data(), old.device(), old.bytes(), false);
     old.swap_memory(*bigger);
   }
-  const int64_t had = x.numel();
   x.impl()->set_geometry(x.offset(), size, contiguous_strides(size));
-  if (const int64_t more = x.numel() - had; more > 0) {
+  if (bytes > held) {  // what was there before stays, whoever wrote it
     const GradMode off(false);
-    unset(as_strided(x, Dims{more}, Dims{1}, x.offset() + had));
+    const auto begin = std::max(int64_t(held / x.element_size()), x.offset());
+    unset(as_strided(x, Dims{x.offset() + x.numel() - begin}, Dims{1}, begin));
   }
   x.storage()->written_by("resize", "_");
   return x;
