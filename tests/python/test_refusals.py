@@ -56,6 +56,22 @@ REFUSALS = {
     "vander": (lambda: torch.vander(z(2, 4)), r"x must be a one-dimensional tensor\."),
     "normal of stds": (lambda: torch.normal(z(3), -torch.ones(3)),
                        r"normal expects all elements of std >= 0\.0"),
+    "index_select beyond an empty tensor": (
+        lambda: torch.index_select(z(0, 3), 1, torch.tensor([0, 5])),
+        "INDICES element is out of DATA bounds, id=5 axis_dim=3",
+    ),
+    "index_select before an empty tensor": (
+        lambda: torch.index_select(z(0, 3), 1, torch.tensor([-1])),
+        "INDICES element is out of DATA bounds, id=-1 axis_dim=3",
+    ),
+    "index_select of a number, thrice": (
+        lambda: torch.index_select(z(()), 0, AT.new_zeros(3)),
+        "index_select.*Index to scalar can have only 1 value",
+    ),
+    "index_select of a number, not at all": (
+        lambda: torch.index_select(z(()), 0, AT[:0]),
+        "index_select.*Index to scalar can have only 1 value",
+    ),
     "index_select": (lambda: torch.index_select(z(0, 3), 0, AT),
                      r"index_select\(\): self indexing axis dim should be positive"),
     "index_add to a number": (

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/index/indices.h"
+#include "ops/read.h"
 
 namespace flambeau::ops {
 
@@ -125,6 +126,18 @@ Tensor times(double alpha, const Tensor& source) {
   return to(mul(source, factor), source.device(), source.dtype());
 }
 
+// What no kernel looks at, because there is nothing to read.
+void check_places(const Tensor& x, size_t dim, const Tensor& at) {
+  if (at.numel() == 0 || !at.device().is_cpu() || x.sizes().empty()) return;
+  const GradMode off(false);
+  const int64_t size = x.sizes()[dim];
+  for (const Tensor& end : {min(at), max(at)}) {
+    const auto place = int64_t(read_number(end));
+    check(place >= 0 && place < size, Code::index,
+          "index_select(): INDICES element is out of DATA bounds, id=", place, " axis_dim=", size);
+  }
+}
+
 }  // namespace
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, Into into) {
@@ -133,6 +146,9 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, Into into
   check(x.dim() <= 1 || x.sizes()[d] > 0 || at.numel() == 0, Code::shape,
         "index_select(): self indexing axis dim should be positive, but dimension ", d, " of ", x,
         " is empty");
+  check(x.dim() > 0 || at.numel() == 1, Code::shape,
+        "index_select(): Index to scalar can have only 1 value, got ", at.numel(), " value(s)");
+  if (x.numel() == 0) check_places(x, d, at);
   check_no_overlap(op::index_select.to(into), {&x, &index});
   Call c{op::index_select.to(into), {x}};
   Tensor y = c.output(with_size(x, d, at.numel()));
