@@ -100,7 +100,7 @@ differs(
     "adaptive_avg_pool3d take_along_dim soft_margin_loss "
     "scaled_dot_product_attention embedding_renorm_",
     "only flambeau raises",
-    r"Negation|should contain|same length|out of range|inf norm"
+    r"Negation|should contain|same length|out of (range|bounds)|inf norm"
     r"|Expected (.D|more|non-empty)"
     r"|to pool|inconsistent target size|do not broadcast|single memory location",
     "operands whose shapes do not fit, or places outside of the target, that PyTorch overlooks "
