@@ -18,6 +18,11 @@ _len = len
 _NUMBERS = int, float
 Tensor = None  # set by flambeau._tensor once the class exists
 
+
+class _Words(dict):
+    def __missing__(self, word):
+        raise ValueError(f"{word!r} is none of {', '.join(list(self)[1:])}")
+
 '''
 
 
@@ -99,7 +104,7 @@ def module(api, functions, head, more=()):
     parts = [head]
     for enum, words in api.enums.items():
         if f"_E_{enum}[" in bodies or f"_E_{enum}" in more:
-            parts.append(f"_E_{enum} = {words!r}")
+            parts.append(f"_E_{enum} = _Words({words!r})")
     parts += [emit_handle(n, api) for n in classes if f"{n}_handle" in bodies]
     return "\n".join([*parts, "", bodies]).rstrip() + "\n"
 

@@ -22,7 +22,17 @@ _TRAIT_METHODS = {"clone": "deep_clone"}
 # Handles that are Clone; the others have one owner, because calls that write are `&mut self`.
 SHARED = frozenset(
     f"flam_{name}"
-    for name in ("tensor", "state", "module", "stream", "event", "plot", "profile", "progress")
+    for name in (
+        "tensor",
+        "state",
+        "module",
+        "stream",
+        "event",
+        "plot",
+        "profile",
+        "progress",
+        "memory_pool",
+    )
 )
 INTERNAL = ("flam_error", "flam_tensor_list")  # errors and lists become Rust's own
 # They wait for threads that run the program's code: a loader has one handle, a data set no state.

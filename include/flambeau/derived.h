@@ -20,6 +20,7 @@
 #include "flambeau/embedding.h"
 #include "flambeau/error.h"
 #include "flambeau/generator.h"
+#include "flambeau/graph.h"
 #include "flambeau/image.h"
 #include "flambeau/index.h"
 #include "flambeau/init.h"
@@ -30,6 +31,7 @@
 #include "flambeau/margin.h"
 #include "flambeau/matmul.h"
 #include "flambeau/matrix.h"
+#include "flambeau/memory.h"
 #include "flambeau/module.h"
 #include "flambeau/moments.h"
 #include "flambeau/norm.h"
@@ -323,6 +325,13 @@ static inline void flam_pairwise_distance_options_init(flam_pairwise_distance_op
   {sizeof(flam_embedding_bag_options), FLAM_BAG_MEAN, 0, NULL}
 static inline void flam_embedding_bag_options_init(flam_embedding_bag_options *options) {
   const flam_embedding_bag_options defaults = FLAM_EMBEDDING_BAG_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_GRAPH_CAPTURE_BEGIN_OPTIONS_INIT \
+  {sizeof(flam_graph_capture_begin_options), NULL, 0, FLAM_CAPTURE_GLOBAL}
+static inline void flam_graph_capture_begin_options_init(flam_graph_capture_begin_options *options) {
+  const flam_graph_capture_begin_options defaults = FLAM_GRAPH_CAPTURE_BEGIN_OPTIONS_INIT;
   *options = defaults;
 }
 
@@ -3038,6 +3047,22 @@ FLAM_API flam_generator *flam_generator_retain(const flam_generator *generator);
  */
 FLAM_BORROWED(generator) FLAM_API flam_generator *flam_generator_keep(flam_generator *generator);
 
+/** Adds a count, which is the caller's, whatever frames are open.
+ *
+ * - `graph`: the handle.
+ * - returns: the same handle, which then needs one more release.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API flam_graph *flam_graph_retain(const flam_graph *graph);
+
+/** Moves a handle from the innermost frame to the one around it, or to the caller.
+ *
+ * - `graph`: the handle.
+ * - returns: `graph` itself, without another count.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_BORROWED(graph) FLAM_API flam_graph *flam_graph_keep(flam_graph *graph);
+
 /** `flam_interpolate` as a module: resamples signals, images or volumes to another size.
  *
  * - `options`: those of `flam_interpolate`.
@@ -4119,6 +4144,22 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_renorm_(flam_tensor *input, doub
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_renorm_out(const flam_tensor *input, double p, int64_t
     dim, double maxnorm, flam_tensor *out);
+
+/** Adds a count, which is the caller's, whatever frames are open.
+ *
+ * - `pool`: the handle.
+ * - returns: the same handle, which then needs one more release.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API flam_memory_pool *flam_memory_pool_retain(const flam_memory_pool *pool);
+
+/** Moves a handle from the innermost frame to the one around it, or to the caller.
+ *
+ * - `pool`: the handle.
+ * - returns: `pool` itself, without another count.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_BORROWED(pool) FLAM_API flam_memory_pool *flam_memory_pool_keep(flam_memory_pool *pool);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *

@@ -23,6 +23,7 @@
 #include "flambeau/embedding.h"
 #include "flambeau/error.h"
 #include "flambeau/generator.h"
+#include "flambeau/graph.h"
 #include "flambeau/image.h"
 #include "flambeau/index.h"
 #include "flambeau/init.h"

@@ -160,6 +160,35 @@ FLAM_API FLAM_BLOCKS flam_status flam_memory_timeline(const char *path);
  */
 FLAM_API flam_status flam_memory_fail_allocation(int64_t nth, flam_bool forever FLAM_DEFAULT(0));
 
+/* ---- private pools --------------------------------------------------------------------------- */
+
+/** Device memory that no other allocations get, as long as somebody holds the pool. */
+typedef struct flam_memory_pool flam_memory_pool;
+
+/** A pool of its own, empty.
+ *
+ * - `device`: the device; default: the current accelerator, CUDA before simulated.
+ * - returns: the pool.
+ * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_UNSUPPORTED` on the cpu.
+ */
+FLAM_API flam_memory_pool *flam_memory_pool_new(flam_device device FLAM_DEFAULT(0));
+
+/** Gives back a count. When nobody holds the pool, what is free of it goes back to the device at
+ * the next `flam_memory_empty_cache`; tensors that lie in it stay good.
+ *
+ * - `pool`: the pool, or `NULL`.
+ */
+FLAM_API void flam_memory_pool_release(FLAM_NULLABLE flam_memory_pool *pool);
+
+/** Lets this thread's allocations on the pool's device come out of it until the scope is popped.
+ *
+ * - `pool`: the pool.
+ * - `out_scope`: what `flam_scope_pop` takes; the pool before is in use again then.
+ * - returns: `FLAM_OK`.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API flam_status flam_memory_pool_push(flam_memory_pool *pool, flam_scope *out_scope);
+
 #ifdef __cplusplus
 }
 #endif

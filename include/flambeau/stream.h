@@ -135,6 +135,15 @@ FLAM_API FLAM_BLOCKS flam_status flam_stream_synchronize(const flam_stream *stre
 FLAM_API FLAM_BLOCKS flam_status
 flam_stream_wait_stream(const flam_stream *stream, const flam_stream *other);
 
+/** Whether a stream's work is being captured for a graph instead of run.
+ *
+ * - `stream`: the stream.
+ * - `out_capturing`: whether it is.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_DEVICE_LOST`.
+ */
+FLAM_API flam_status flam_stream_is_capturing(const flam_stream *stream, flam_bool *out_capturing);
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /** Options of `flam_event_new`. */

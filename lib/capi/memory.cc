@@ -5,6 +5,8 @@
 
 #include "base/checked.h"
 #include "capi/quiet.h"
+#include "capi/scope_stack.h"
+#include "capi/stream.h"
 #include "device/fault.h"
 #include "device/stats.h"
 #include "io/file.h"
@@ -91,6 +93,20 @@ void memory_fail_allocation(int64_t nth, bool forever) {
         "; allocations count from 1, and 0 lets all succeed");
   if (nth == 0) return fault::clear();
   fault::fail_allocation(nth, forever ? fault::Mode::forever : fault::Mode::once);
+}
+
+Ref<flam_memory_pool> memory_pool_new(Device device) {
+  return make_ref<flam_memory_pool>(accelerator_or(device));
+}
+
+void memory_pool_release(flam_memory_pool* pool) {
+  if (pool) pool->release();
+}
+
+uint64_t memory_pool_push(flam_memory_pool* pool) {
+  const uint32_t before = use_pool(pool->device, pool->id);
+  return push_scope(
+      [before, kept = Ref<flam_memory_pool>::share(pool)] { use_pool(kept->device, before); });
 }
 
 }  // namespace flambeau::capi

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/device.h"
+#include "device/memory_pool.h"
 
 namespace flambeau::capi {
 
@@ -26,5 +26,9 @@ const char* memory_snapshot();
 void memory_record_history(size_t max_entries);
 void memory_timeline(std::string_view path);
 void memory_fail_allocation(int64_t nth, bool forever);
+
+Ref<flam_memory_pool> memory_pool_new(Device device);
+void memory_pool_release(flam_memory_pool* pool);
+uint64_t memory_pool_push(flam_memory_pool* pool);
 
 }  // namespace flambeau::capi

@@ -10,6 +10,8 @@
 #include "capi/error.h"
 #include "data/loader.h"
 #include "device/event.h"
+#include "device/memory_pool.h"
+#include "engine/captured_graph.h"
 #include "flambeau/autograd.h"
 #include "flambeau/common.h"
 #include "flambeau/tensor.h"

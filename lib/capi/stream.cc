@@ -2,22 +2,23 @@
 #include "capi/stream.h"
 
 #include "capi/scope_stack.h"
+#include "device/graph.h"
 #include "device/streams.h"
 
 namespace flambeau::capi {
 namespace {
-
-Device accelerator_or(Device d) {
-  if (d) return resolve(d);
-  const bool simulated = !is_available(DeviceType::cuda) && is_available(DeviceType::sim);
-  return resolve({simulated ? DeviceType::sim : DeviceType::cuda, -1});
-}
 
 Stream stream_or_current(const flam_stream* stream, Device d) {
   return stream ? stream->stream : flambeau::current_stream(d);
 }
 
 }  // namespace
+
+Device accelerator_or(Device d) {
+  if (d) return resolve(d);
+  const bool simulated = !is_available(DeviceType::cuda) && is_available(DeviceType::sim);
+  return resolve({simulated ? DeviceType::sim : DeviceType::cuda, -1});
+}
 
 Ref<flam_stream> stream_new(Device device, int32_t priority) {
   return make_ref<flam_stream>(create_stream(accelerator_or(device), priority));
@@ -59,6 +60,7 @@ uint64_t stream_push(const flam_stream* stream) {
   return token;
 }
 
+bool stream_is_capturing(const flam_stream* stream) { return is_capturing(stream->stream); }
 bool stream_query(const flam_stream* stream) { return query(stream->stream); }
 void stream_synchronize(const flam_stream* stream) { synchronize(stream->stream); }
 

@@ -4,6 +4,9 @@
 
 namespace flambeau::capi {
 
+// The device itself, or where none is given the current accelerator, CUDA before simulated.
+Device accelerator_or(Device d);
+
 Ref<flam_stream> stream_new(Device device, int32_t priority);
 Ref<flam_stream> stream_current(Device device);
 Ref<flam_stream> stream_default(Device device);
@@ -16,6 +19,7 @@ int32_t stream_priority(const flam_stream* stream);
 void* stream_native(const flam_stream* stream);
 void stream_set_current(const flam_stream* stream);
 uint64_t stream_push(const flam_stream* stream);
+bool stream_is_capturing(const flam_stream* stream);
 bool stream_query(const flam_stream* stream);
 void stream_synchronize(const flam_stream* stream);
 void stream_wait_stream(const flam_stream* stream, const flam_stream* other);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "device/call.h"
 #include "device/front.h"
+#include "device/memory_pool.h"
 #include "device/oom.h"
 #include "device/sanitizer.h"
 #include "device/streams.h"
@@ -72,12 +73,7 @@ void CachingAllocator::deallocate(Block* b) noexcept {
   if (device_.is_cpu()) sanitizer::take_back(b->data, b->size);
   if (b->uses == nullptr) return release_block(b);
   b->set_state(BlockState::pending);
-  fault::Exempt exempt;
-  for (StreamUse* use = b->uses; use; use = use->next) {
-    if (use->recorded) continue;
-    hal::try_call<&Table::event_record>(use->stream.device, use->event, native_stream(use->stream));
-    use->recorded = true;
-  }
+  if (!capturing()) record_uses(b);
   b->free_next = pending_;
   pending_ = b;
 }
@@ -120,7 +116,7 @@ void CachingAllocator::join_next(Block* b) noexcept {
 void CachingAllocator::put_free(Block* b) noexcept {
   b->set_state(BlockState::free);
   const Segment* s = b->segment;
-  pools_[s->stream]->of[s->pool].put(b);
+  s->home->of[s->pool].put(b);
   if (!b->is_split()) return;
   stats_.inactive_split.add(s->pool, 1);
   stats_.inactive_split_bytes.add(s->pool, int64_t(b->size));
@@ -128,14 +124,14 @@ void CachingAllocator::put_free(Block* b) noexcept {
 
 void CachingAllocator::take_free(Block* b) noexcept {
   const Segment* s = b->segment;
-  pools_[s->stream]->of[s->pool].remove(b);
+  s->home->of[s->pool].remove(b);
   if (!b->is_split()) return;
   stats_.inactive_split.take(s->pool, 1);
   stats_.inactive_split_bytes.take(s->pool, int64_t(b->size));
 }
 
-Block* CachingAllocator::take(PoolKind pool, uint32_t stream, size_t size) {
-  Block* b = pools(stream).of[pool].find(size);
+Block* CachingAllocator::take(Home& home, PoolKind pool, size_t size) {
+  Block* b = home.of[pool].find(size);
   if (b) take_free(b);
   return b;
 }
@@ -158,10 +154,17 @@ void CachingAllocator::cut(Block* b, size_t size) noexcept {
   put_free(r);
 }
 
-CachingAllocator::Pools& CachingAllocator::pools(uint32_t stream) {
-  if (stream >= pools_.size()) pools_.resize(stream + 1);
-  if (!pools_[stream]) pools_[stream] = std::make_unique<Pools>();
-  return *pools_[stream];
+// Where this thread allocates for the stream.
+Home& CachingAllocator::home(uint32_t stream) {
+  const bool may_be_private = kind_ == MemoryKind::device && !device_.is_cpu();
+  const uint32_t id = may_be_private ? pool_in_use(device_) : 0;
+  Homes& homes = id == 0 ? shared_ : private_[id].homes;
+  if (stream >= homes.size()) homes.resize(stream + 1);
+  if (!homes[stream]) {
+    homes[stream] = std::make_unique<Home>();
+    homes[stream]->kept = id != 0;
+  }
+  return *homes[stream];
 }
 
 // An allocation needs at most two nodes (a segment's block and the rest of a cut); made first, so

@@ -4,6 +4,8 @@
 // block that another stream used waits for its event. Invariant: under the mutex, every segment is
 // exactly covered by its blocks and no two free ones touch.
 #pragma once
+#include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -35,7 +37,16 @@ class CachingAllocator {
   Block* find(const void* address);               // the block in use that holds it, or null
   Block* try_find(const void* address) noexcept;  // null too where the lock is taken; never waits
 
-  void empty_cache();
+  // Private pools, by ids that are not 0; see memory_pool.h.
+  void keep_pool(uint32_t id);
+  void drop_pool(uint32_t id) noexcept;
+  // While a graph of the device is captured, no event is recorded or asked and nothing goes back to
+  // the device: what other streams used is freed afterwards.
+  void begin_capture();
+  void end_capture() noexcept;
+  bool capturing() const { return captures_.load(std::memory_order_relaxed) > 0; }
+
+  void empty_cache();  // throws while a graph is captured
   void set_fraction(double fraction);
   double fraction() const { return fraction_; }
   MemoryStats stats();
@@ -63,11 +74,13 @@ class CachingAllocator {
   }
 
  private:
-  struct Pools {
-    FreeLists of[kPoolKinds];
+  using Homes = std::vector<std::unique_ptr<Home>>;  // by stream id
+  struct PrivatePool {
+    Homes homes;
+    bool kept = true;
   };
 
-  Pools& pools(uint32_t stream);
+  Home& home(uint32_t stream);
   Block* block_at(const void* address) noexcept;
   Block* find_or_grow(PoolKind pool, uint32_t stream, size_t size);
   void put_free(Block* b) noexcept;
@@ -75,7 +88,7 @@ class CachingAllocator {
   StreamUse* use_by(Block* b, Stream s);
   void drop_uses(Block* b) noexcept;
   void* new_event(Device d);
-  Block* take(PoolKind pool, uint32_t stream, size_t size);
+  Block* take(Home& home, PoolKind pool, size_t size);
   Block* grow(PoolKind pool, uint32_t stream, size_t size);
   bool within_limit(size_t segment_size);
   void cut(Block* b, size_t size) noexcept;
@@ -84,6 +97,7 @@ class CachingAllocator {
   void release_segments() noexcept;
   void release_segment(Segment* s) noexcept;
   void process_pending(bool wait) noexcept;
+  void record_uses(Block* b) noexcept;
   OutOfMemory report(size_t bytes, size_t size, uint32_t stream);
   void remember(TraceAction action, const void* data, size_t size, uint32_t stream, Label label);
 
@@ -95,7 +109,9 @@ class CachingAllocator {
   const MemoryKind kind_;
   const size_t alignment_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Pools>> pools_;  // by stream id
+  Homes shared_;
+  std::map<uint32_t, PrivatePool> private_;
+  std::atomic<int> captures_ = 0;  // written under the mutex
   Segment* segments_ = nullptr;
   Block* spare_ = nullptr;                        // nodes for blocks to come
   Block* pending_ = nullptr;                      // freed, waiting for other streams

@@ -30,13 +30,14 @@ size_t segment_size(size_t request) {
 // A block that only waits for another stream comes before giving the cache back, and that before
 // failing.
 Block* CachingAllocator::find_or_grow(PoolKind pool, uint32_t stream, size_t size) {
-  if (Block* b = take(pool, stream, size)) return b;
+  if (Block* b = take(home(stream), pool, size)) return b;
   if (Block* b = grow(pool, stream, size)) return b;
   ++stats_.num_alloc_retries;
+  if (capturing()) return nullptr;
   if (pending_) {
     ++stats_.num_sync_all_streams;
     process_pending(true);
-    if (Block* b = take(pool, stream, size)) return b;
+    if (Block* b = take(home(stream), pool, size)) return b;
   }
   release_segments();
   return grow(pool, stream, size);
@@ -51,7 +52,7 @@ bool CachingAllocator::within_limit(size_t size) {
 Block* CachingAllocator::grow(PoolKind pool, uint32_t stream, size_t request) {
   const size_t size = segment_size(request);
   if (!within_limit(size)) return nullptr;
-  pools(stream);
+  Home& place = home(stream);
   auto segment = std::make_unique<Segment>();
   hal::Status status = kind_ == MemoryKind::device
                            ? hal::try_call<&Table::allocate>(device_, size, &segment->data)
@@ -63,6 +64,8 @@ Block* CachingAllocator::grow(PoolKind pool, uint32_t stream, size_t request) {
   s->size = size;
   s->stream = stream;
   s->pool = pool;
+  s->home = &place;
+  ++place.segments;
   s->label = t_label;
   s->next = segments_;
   if (segments_) segments_->before = s;
@@ -83,8 +86,14 @@ Block* CachingAllocator::grow(PoolKind pool, uint32_t stream, size_t request) {
 void CachingAllocator::release_segments() noexcept {
   for (Segment *s = segments_, *next; s; s = next) {
     next = s->next;
+    if (s->home->kept) continue;
     if (s->first->get_state() == BlockState::free && !s->first->is_split()) release_segment(s);
   }
+  std::erase_if(private_, [](const auto& pool) {
+    return !pool.second.kept && std::ranges::all_of(pool.second.homes, [](const auto& home) {
+      return !home || home->segments == 0;
+    });
+  });
 }
 
 void CachingAllocator::release_segment(Segment* s) noexcept {
@@ -96,6 +105,7 @@ void CachingAllocator::release_segment(Segment* s) noexcept {
     hal::try_call<&Table::deallocate>(device_, s->data, s->size);
   else
     hal::try_call<&Table::deallocate_host>(device_, s->data, s->size);
+  --s->home->segments;
   ++stats_.num_device_free;
   stats_.segment.take(s->pool, 1);
   stats_.reserved_bytes.take(s->pool, int64_t(s->size));
@@ -107,6 +117,8 @@ void CachingAllocator::release_segment(Segment* s) noexcept {
 
 void CachingAllocator::empty_cache() {
   std::lock_guard lock(mutex_);
+  check(!capturing(), Code::graph_capture,
+        "memory cannot go back to the device while a graph is captured on ", to_string(device_));
   if (pending_) {
     ++stats_.num_sync_all_streams;
     process_pending(true);

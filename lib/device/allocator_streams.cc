@@ -43,6 +43,11 @@ void CachingAllocator::record_stream(Block* b, Stream s) {
 
 void CachingAllocator::note_copy(Block* b, Stream s) {
   std::lock_guard lock(mutex_);
+  if (capturing()) {  // a graph's copy runs whenever it is replayed: no event stands for it
+    bool captured = false;
+    hal::call<&Table::capture_active>(s.device, "graph capture", native_stream(s), &captured);
+    if (captured) return;
+  }
   StreamUse* use = use_by(b, s);
   hal::call<&Table::event_record>(s.device, "event record", use->event, native_stream(s));
   use->recorded = true;
@@ -71,9 +76,19 @@ void CachingAllocator::drop_uses(Block* b) noexcept {
   }
 }
 
+void CachingAllocator::record_uses(Block* b) noexcept {
+  fault::Exempt exempt;
+  for (StreamUse* use = b->uses; use; use = use->next) {
+    if (use->recorded) continue;
+    hal::try_call<&Table::event_record>(use->stream.device, use->event, native_stream(use->stream));
+    use->recorded = true;
+  }
+}
+
 // Frees the blocks whose other streams are done; with `wait`, all of them. A failed device counts
 // as done: it touches nothing any more.
 void CachingAllocator::process_pending(bool wait) noexcept {
+  if (capturing()) return;
   fault::Exempt exempt;
   Block** link = &pending_;
   while (Block* b = *link) {

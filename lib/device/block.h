@@ -13,6 +13,7 @@
 namespace flambeau {
 
 class CachingAllocator;
+struct Home;
 struct Segment;
 
 // Another stream's use of a block; its event is recorded when the block is freed (device memory) or
@@ -63,6 +64,7 @@ struct Segment {
   size_t size = 0;
   uint32_t stream = 0;
   PoolKind pool = kSmallPool;
+  Home* home = nullptr;  // where its free blocks lie
   Block* first = nullptr;
   Segment *next = nullptr, *before = nullptr;
   Label label;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "device/allocator.h"
 #include "device/call.h"
+#include "device/graph.h"
 #include "device/streams.h"
 
 namespace flambeau {
@@ -47,6 +48,9 @@ void copy_with_host(Device d, const void* host, Copy c, bool non_blocking) {
   const Stream s = current_stream(d);
   Block* pinned = pinned_block(host);
   c.pageable = pinned == nullptr;
+  check(pinned || !allocator_of(s.device).capturing() || !is_capturing(s), Code::graph_capture,
+        "a graph cannot hold a copy from or to ordinary host memory, which is gone when it is "
+        "replayed: copy before the capture, or from pinned memory that stays");
   issue(s, c);
   order_or_wait(s, [&] {
     if (pinned && non_blocking) return pinned->segment->owner->note_copy(pinned, s);

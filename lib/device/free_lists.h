@@ -1,5 +1,5 @@
-// Free blocks of one stream and pool, by size: eight bins per power of two and a bitmap of the
-// non-empty ones. `take` is best fit: the smallest block of the first bin that has one large
+// Free blocks of one stream and size class, by size: eight bins per power of two and a bitmap of
+// the non-empty ones. `take` is best fit: the smallest block of the first bin that has one large
 // enough.
 #pragma once
 #include <bit>
@@ -72,6 +72,13 @@ class FreeLists {
 
   Block* heads_[kBins] = {};
   uint64_t used_[kBins / 64] = {};
+};
+
+// What a stream may take from one pool, the shared one or a private one.
+struct Home {
+  FreeLists of[kPoolKinds];
+  size_t segments = 0;
+  bool kept = false;  // a private pool's, which somebody holds: nothing goes back to the device
 };
 
 }  // namespace flambeau

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/allocator.h"
 #include "device/call.h"
 
 namespace flambeau {
@@ -31,8 +32,26 @@ void Graph::launch(Stream s) const {
   hal::call<&Table::graph_launch>(device_, "graph launch", native_, native_stream(s));
 }
 
-GraphCapture::GraphCapture(Stream s) : stream_(s) {
-  hal::call<&Table::capture_begin>(s.device, "graph capture", native_stream(s));
+GraphCapture::GraphCapture(Stream s, const MemoryPool& pool, Mode mode) : stream_(s) {
+  check(!s.device.is_cpu(), Code::unsupported, "graphs hold a GPU's work; the cpu has none");
+  check(s.id != 0, Code::graph_capture, "the default stream of ", to_string(s.device),
+        " cannot be captured; make another one current");
+  check(pool.device == s.device, Code::device_mismatch, "a graph of ", to_string(s.device),
+        " cannot have its memory on ", to_string(pool.device));
+  memory_ = &allocator_of(s.device);
+  pinned_ = pinned_allocator_if_any();
+  hal::call<&Table::capture_begin>(s.device, "graph capture", native_stream(s), mode);
+  memory_->begin_capture();
+  if (pinned_) pinned_->begin_capture();
+  pool_before_ = use_pool(s.device, pool.id);
+  open_ = true;
+}
+
+void GraphCapture::close() noexcept {
+  open_ = false;
+  use_pool(stream_.device, pool_before_);
+  memory_->end_capture();
+  if (pinned_) pinned_->end_capture();
 }
 
 GraphCapture::~GraphCapture() {
@@ -42,17 +61,21 @@ GraphCapture::~GraphCapture() {
   const hal::Status status =
       hal::try_call<&Table::capture_end>(stream_.device, native_stream(stream_), &native);
   if (status == hal::Status::ok) hal::try_call<&Table::graph_destroy>(stream_.device, native);
+  close();
 }
 
 Graph GraphCapture::end() {
   check(open_, Code::graph_capture, "the capture has ended already");
   void* native = nullptr;
-  hal::call<&Table::capture_end>(stream_.device, "graph capture", native_stream(stream_), &native);
-  open_ = false;
+  const hal::Status status =
+      hal::try_call<&Table::capture_end>(stream_.device, native_stream(stream_), &native);
+  close();
+  if (status != hal::Status::ok) hal::raise(stream_.device, "graph capture", status);
   return Graph(stream_.device, native);
 }
 
 bool is_capturing(Stream s) {
+  if (s.device.is_cpu()) return false;
   bool active = false;
   hal::call<&Table::capture_active>(s.device, "graph capture", native_stream(s), &active);
   return active;

@@ -1,9 +1,14 @@
 // A device graph: the work that a stream got between begin and end, replayed by one call. While a
-// stream is captured its calls only record; whoever captures keeps the memory that they name alive.
+// stream is captured its calls only record. What the capturing thread allocates meanwhile comes out
+// of a private pool, so that the addresses in the graph are nobody else's.
 #pragma once
+#include "device/hal.h"
+#include "device/memory_pool.h"
 #include "device/streams.h"
 
 namespace flambeau {
+
+class CachingAllocator;
 
 class Graph {
  public:
@@ -11,6 +16,7 @@ class Graph {
   Graph& operator=(Graph&& other) noexcept;
   ~Graph();
 
+  Device device() const { return device_; }
   void launch(Stream s) const;  // a stream of the graph's device
 
  private:
@@ -21,19 +27,28 @@ class Graph {
   void* native_;
 };
 
-// Captures one stream; one that is not ended is dropped by the destructor.
+// Captures one stream, and those that come to wait for its events; ended, or dropped by the
+// destructor, on the thread that began.
 class GraphCapture {
  public:
-  explicit GraphCapture(Stream s);  // throws Error(unsupported) on the cpu
+  using Mode = hal::CaptureMode;
+
+  // Throws Error(unsupported) on the cpu, Error(graph_capture) on a default stream.
+  GraphCapture(Stream s, const MemoryPool& pool, Mode mode = Mode::global);
   ~GraphCapture();
   GraphCapture(const GraphCapture&) = delete;
   GraphCapture& operator=(const GraphCapture&) = delete;
 
-  Graph end();
+  Stream stream() const { return stream_; }
+  Graph end();  // throws where the capture was spoilt, which ends it too
 
  private:
+  void close() noexcept;
+
   Stream stream_;
-  bool open_ = true;
+  CachingAllocator *memory_, *pinned_;
+  uint32_t pool_before_ = 0;
+  bool open_ = false;
 };
 
 bool is_capturing(Stream s);

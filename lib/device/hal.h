@@ -42,6 +42,10 @@ struct Copy {
   int peer = -1;          // to_peer: the index of dst's device
 };
 
+// Which calls fail while a stream is captured that a capture cannot hold, those that wait or
+// allocate: every thread's, those of the thread that captures, or none, as CUDA's.
+enum class CaptureMode : int8_t { global, thread_local_only, relaxed };
+
 enum class BlockNote : int8_t { acquired, released };
 
 struct Table {
@@ -89,7 +93,7 @@ struct Table {
   Status (*host_function)(int device, void* stream, void (*fn)(void* user), void* user);
 
   // graphs
-  Status (*capture_begin)(int device, void* stream);
+  Status (*capture_begin)(int device, void* stream, CaptureMode mode);
   Status (*capture_end)(int device, void* stream, void** graph);
   Status (*capture_active)(int device, void* stream, bool* out);
   Status (*graph_launch)(int device, void* graph, void* stream);

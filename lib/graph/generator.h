@@ -3,6 +3,7 @@
 // place.
 #pragma once
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/device.h"
@@ -16,9 +17,9 @@ struct flam_generator final : flambeau::RefCounted {
   struct State {
     uint64_t seed, offset;
   };
-  State next() {  // of one launch
+  State advance(uint64_t launches) {  // past their draws, from the state that is returned
     std::lock_guard lock(mutex_);
-    return {seed_, offset_++};
+    return {seed_, std::exchange(offset_, offset_ + launches)};
   }
   State state() const {
     std::lock_guard lock(mutex_);

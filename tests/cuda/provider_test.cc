@@ -80,7 +80,8 @@ TEST_F(Provider, GraphsAreReplayed) {
   const StreamScope on(s);
   const Buffer a(kCuda0, 100), b(kCuda0, 100);
   fill_bytes(a.data(), kCuda0, 0, 400);
-  GraphCapture capture(s);
+  const auto pool = make_ref<MemoryPool>(kCuda0);
+  GraphCapture capture(s, *pool);
   copy_bytes(b.data(), kCuda0, a.data(), kCuda0, 400, true);
   EXPECT_TRUE(is_capturing(s));
   const Graph graph = capture.end();

@@ -15,7 +15,8 @@ TEST_F(Graphs, ReplaysWhatWasCaptured) {
   StreamScope scope(s);
   wait_stream(s, default_stream(kSim0));
   fill_bytes(x.data(), kSim0, 0, x.bytes);
-  GraphCapture capture(s);
+  const auto pool = make_ref<MemoryPool>(kSim0);
+  GraphCapture capture(s, *pool);
   EXPECT_TRUE(is_capturing(s));
   add_one(s, x.data(), 1024);
   add_one(s, x.data(), 1024);
@@ -30,19 +31,79 @@ TEST_F(Graphs, ReplaysWhatWasCaptured) {
 TEST_F(Graphs, SynchronisingDuringCaptureFails) {
   const Stream s = create_stream(kSim0);
   {
-    GraphCapture capture(s);
+    const auto pool = make_ref<MemoryPool>(kSim0);
+    GraphCapture capture(s, *pool);
     EXPECT_EQ(code_of([&] { synchronize(s); }), Code::graph_capture);
-    EXPECT_EQ(code_of([&] { GraphCapture again(s); }), Code::graph_capture);
+    EXPECT_EQ(code_of([&] { GraphCapture again(s, *pool); }), Code::graph_capture);
   }
   EXPECT_FALSE(is_capturing(s));  // an abandoned capture leaves the stream usable
   synchronize(s);
+}
+
+TEST_F(Graphs, StreamsJoinACaptureByItsEvents) {
+  Buffer x(kSim0, 4096);
+  const Stream s = create_stream(kSim0), side = create_stream(kSim0), other = create_stream(kSim0);
+  StreamScope scope(s);
+  wait_stream(s, default_stream(kSim0));
+  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  const auto pool = make_ref<MemoryPool>(kSim0);
+  GraphCapture capture(s, *pool);
+  wait_stream(side, s);
+  EXPECT_TRUE(is_capturing(side));
+  add_one(side, x.data(), 1024);
+  wait_stream(s, side);
+  add_one(s, x.data(), 1024);
+  EXPECT_EQ(code_of([&] { wait_stream(s, other); }), Code::graph_capture);
+  const Graph graph = capture.end();
+  EXPECT_FALSE(is_capturing(side));
+  graph.launch(s);
+  EXPECT_EQ(download(x.data(), 1, kSim0)[0], 2);
+}
+
+TEST_F(Graphs, AStreamThatJoinedMustBeWaitedFor) {
+  Buffer x(kSim0, 4096);
+  const Stream s = create_stream(kSim0), side = create_stream(kSim0);
+  const auto pool = make_ref<MemoryPool>(kSim0);
+  GraphCapture capture(s, *pool);
+  wait_stream(side, s);
+  add_one(side, x.data(), 1024);
+  EXPECT_EQ(code_of([&] { capture.end(); }), Code::graph_capture);
+  EXPECT_FALSE(is_capturing(s) || is_capturing(side));
+}
+
+TEST_F(Graphs, MemoryOfACaptureIsNobodyElses) {
+  const Stream s = create_stream(kSim0);
+  StreamScope scope(s);
+  void* inside = nullptr;
+  {
+    const auto pool = make_ref<MemoryPool>(kSim0);
+    GraphCapture capture(s, *pool);
+    const Memory m = allocate(kSim0, 4096);
+    inside = m.data;
+    deallocate(m.block);
+    EXPECT_EQ(code_of([] { empty_cache(kSim0); }), Code::graph_capture);
+    const Memory again = allocate(kSim0, 4096);
+    EXPECT_EQ(again.data, inside);
+    deallocate(again.block);
+    const Graph graph = capture.end();
+    const Memory outside = allocate(kSim0, 4096);
+    EXPECT_NE(outside.data, inside);
+    deallocate(outside.block);
+    const int64_t held = memory_stats(kSim0).reserved_bytes.of[kAllPools].current;
+    empty_cache(kSim0);
+    EXPECT_GT(memory_stats(kSim0).reserved_bytes.of[kAllPools].current, 0);
+    EXPECT_LT(memory_stats(kSim0).reserved_bytes.of[kAllPools].current, held);
+  }
+  empty_cache(kSim0);
+  EXPECT_EQ(memory_stats(kSim0).reserved_bytes.of[kAllPools].current, 0);
 }
 
 TEST_F(Graphs, ReplaysAreCheckedForRaces) {
   Buffer x(kSim0, 4096);
   const Stream s = create_stream(kSim0), other = create_stream(kSim0);
   wait_stream(s, default_stream(kSim0));
-  GraphCapture capture(s);
+  const auto pool = make_ref<MemoryPool>(kSim0);
+  GraphCapture capture(s, *pool);
   add_one(s, x.data(), 1024);
   const Graph graph = capture.end();
   graph.launch(s);
@@ -53,7 +114,7 @@ TEST_F(Graphs, ReplaysAreCheckedForRaces) {
 }
 
 TEST_F(Graphs, TheCpuHasNone) {
-  EXPECT_EQ(code_of([] { GraphCapture capture(default_stream(kCpu)); }), Code::unsupported);
+  EXPECT_EQ(code_of([] { make_ref<MemoryPool>(kCpu); }), Code::unsupported);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ Table make_table() {
     fn(user);
     return Status::ok;
   };
-  t.capture_begin = [](int, void*) { return Status::unsupported; };
+  t.capture_begin = [](int, void*, hal::CaptureMode) { return Status::unsupported; };
   t.capture_end = [](int, void*, void**) { return Status::unsupported; };
   t.capture_active = [](int, void*, bool* out) {
     *out = false;

@@ -11,6 +11,7 @@
 namespace flambeau::cuda {
 namespace {
 
+using hal::CaptureMode;
 using hal::Copy;
 using hal::Direction;
 using hal::Status;
@@ -43,8 +44,22 @@ Status synchronize(int device) {
 
 // ---- memory and copies --------------------------------------------------------------------------
 
+// Memory for what is captured comes while it is: allocating waits for nothing that a capture holds.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 Status allocate(int device, size_t bytes, void** out) {
-  return on_device(device, [&] { return cudaMalloc(out, bytes); });
+  return on_device(device, [&] {
+    const RelaxedCapture relaxed;
+    return cudaMalloc(out, bytes);
+  });
 }
 
 Status deallocate(int device, void* data, size_t) {
@@ -174,10 +189,20 @@ Status host_function(int device, void* stream, void (*fn)(void*), void* user) {
   return on_device(device, [&] { return cudaLaunchHostFunc(stream_of(stream), fn, user); });
 }
 
-Status capture_begin(int device, void* stream) {
-  return on_device(device, [&] {
-    return cudaStreamBeginCapture(stream_of(stream), cudaStreamCaptureModeThreadLocal);
-  });
+cudaStreamCaptureMode mode_of(CaptureMode m) {
+  switch (m) {
+    case CaptureMode::global:
+      return cudaStreamCaptureModeGlobal;
+    case CaptureMode::relaxed:
+      return cudaStreamCaptureModeRelaxed;
+    default:
+      return cudaStreamCaptureModeThreadLocal;
+  }
+}
+
+Status capture_begin(int device, void* stream, CaptureMode mode) {
+  return on_device(device,
+                   [&] { return cudaStreamBeginCapture(stream_of(stream), mode_of(mode)); });
 }
 
 Status capture_end(int device, void* stream, void** out) {

@@ -40,7 +40,10 @@ SimStream* Machine::add_stream(int device) {
 void Machine::remove_stream(Lock& lock, SimStream* s) { finish(lock, s, s->enqueued); }
 
 void Machine::enqueue(Lock& lock, SimStream* s, Operation op, Touching kind) {
-  if (s->capture) return s->capture->operations.push_back(std::move(op));
+  if (s->capture) {
+    s->captured.tick(s->number);
+    return s->capture->operations.push_back(std::move(op));
+  }
   s->clock.join(host_);
   s->clock.tick(s->number);
   if (config().races != Races::off) {
@@ -69,6 +72,9 @@ void Machine::enqueue(Lock& lock, SimStream* s, Operation op, Touching kind) {
 }
 
 void Machine::record(Lock& lock, SimStream* s, SimEvent* e) {
+  e->capture = s->capture;
+  e->captured = s->captured;
+  if (s->capture) return;
   auto marker = std::make_shared<Marker>();
   marker->stream = s;
   marker->position = s->enqueued + 1;

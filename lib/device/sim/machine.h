@@ -39,8 +39,11 @@ struct Operation {
   std::vector<Access> accesses;  // kept for graphs
 };
 
+// What is captured from one stream, and from those that came to wait for its events meanwhile.
+// The operations stand in the order of their calls, in which a replay runs them on one stream.
 struct Graph {
   std::vector<Operation> operations;
+  std::vector<SimStream*> streams;  // the first is the one that began
 };
 
 struct SimStream {
@@ -52,12 +55,15 @@ struct SimStream {
   bool busy = false;
   double time = 0;
   Clock clock;
-  std::unique_ptr<Graph> capture;
+  std::shared_ptr<Graph> capture;
+  Clock captured;      // of the captured streams' work, what this one's follows
   std::thread worker;  // schedule threads
 };
 
 struct SimEvent {
   MarkerRef latest;
+  std::weak_ptr<Graph> capture;  // in which it was recorded last
+  Clock captured;
 };
 
 class Machine {
@@ -74,6 +80,12 @@ class Machine {
   void enqueue(Lock& lock, SimStream* s, Operation op, Touching kind = Touching::work);
   void record(Lock& lock, SimStream* s, SimEvent* e);
   void wait(Lock& lock, SimStream* s, const MarkerRef& marker);
+
+  // Captures. The texts say what was wrong, and are empty where nothing was.
+  void begin_capture(SimStream* s);
+  std::string capture_wait(SimStream* s, const SimEvent& e);
+  bool captures(int device) const;  // any stream of it
+  std::string end_capture(SimStream* s, std::shared_ptr<Graph>& out);
 
   // Runs until the position is finished; the host's clock then knows of it.
   void finish(Lock& lock, SimStream* s, uint64_t position);

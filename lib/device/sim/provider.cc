@@ -56,6 +56,7 @@ Status with_machine(int device, F&& f) noexcept {
 
 Status synchronize(int device) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
+    if (m.captures(device)) return failed(Status::capture, "a stream of the device is captured");
     m.finish_device(lock, device);
     return outcome(m, device);
   });
@@ -241,9 +242,9 @@ SimEvent* event_of(void* event) { return static_cast<SimEvent*>(event); }
 Status stream_wait(int device, void* stream, void* event) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
     SimStream* s = m.stream(device, stream);
-    if (s->capture)
-      return failed(Status::capture, "a captured stream of this device cannot wait for an event");
-    m.wait(lock, s, event_of(event)->latest);
+    const std::string problem = m.capture_wait(s, *event_of(event));
+    if (!problem.empty()) return failed(Status::capture, problem);
+    if (!s->capture) m.wait(lock, s, event_of(event)->latest);
     return Status::ok;
   });
 }
@@ -263,22 +264,23 @@ Status event_destroy(int, void* event) {
 
 Status event_record(int device, void* event, void* stream) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
-    SimStream* s = m.stream(device, stream);
-    if (s->capture)
-      return failed(Status::capture, "a captured stream of this device cannot record an event");
-    m.record(lock, s, event_of(event));
+    m.record(lock, m.stream(device, stream), event_of(event));
     return Status::ok;
   });
 }
 
 Status event_query(int device, void* event) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
+    if (!event_of(event)->capture.expired())
+      return failed(Status::capture, "the event was recorded in a capture");
     return m.poll_marker(lock, event_of(event)->latest) ? outcome(m, device) : Status::not_ready;
   });
 }
 
 Status event_synchronize(int device, void* event) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
+    if (!event_of(event)->capture.expired())
+      return failed(Status::capture, "the event was recorded in a capture");
     m.finish_marker(lock, MarkerRef(event_of(event)->latest));
     return outcome(m, device);
   });
@@ -296,20 +298,22 @@ Status event_elapsed(int device, void* start, void* end, float* milliseconds) {
 
 // ---- graphs -------------------------------------------------------------------------------------
 
-Status capture_begin(int device, void* stream) {
+Status capture_begin(int device, void* stream, hal::CaptureMode) {
   return with_machine(device, [&](Machine& m, Machine::Lock&) {
     SimStream* s = m.stream(device, stream);
     if (s->capture) return failed(Status::capture, "the stream is being captured already");
-    s->capture = std::make_unique<Graph>();
+    if (!stream) return failed(Status::capture, "the default stream cannot be captured");
+    m.begin_capture(s);
     return Status::ok;
   });
 }
 
 Status capture_end(int device, void* stream, void** graph) {
   return with_machine(device, [&](Machine& m, Machine::Lock&) {
-    SimStream* s = m.stream(device, stream);
-    if (!s->capture) return failed(Status::capture, "the stream is not being captured");
-    *graph = s->capture.release();
+    std::shared_ptr<Graph> made;
+    const std::string problem = m.end_capture(m.stream(device, stream), made);
+    if (!problem.empty()) return failed(Status::capture, problem);
+    *graph = new Graph(std::move(*made));
     return Status::ok;
   });
 }

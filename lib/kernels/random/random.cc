@@ -48,7 +48,7 @@ void run_range(const char* op, const Kernel& kernel, const Tensor& out, const Te
 
 }  // namespace
 
-void run_random(const char* op, const Kernel& kernel, const Tensor& out, RandomState state,
+void run_random(const char* op, const Kernel& kernel, const Tensor& out, const Draw& draw,
                 std::initializer_list<double> params, const RandomExtra& extra) {
   const KernelFn fn = kernel.find(op, out.device(), out.dtype());
   const Tensor input = dense_of(extra.input);
@@ -57,12 +57,12 @@ void run_random(const char* op, const Kernel& kernel, const Tensor& out, RandomS
     a.numel = dense.numel();
     a.out = static_cast<char*>(dense.data());
     a.input = input.defined() ? static_cast<const char*>(input.data()) : nullptr;
-    a.state = state;
-    a.cell = extra.cell;
+    a.state = draw.state;
+    a.cell = draw.cell ? static_cast<const RandomState*>(draw.cell.data()) : nullptr;
     a.low = extra.low;
     a.range = uint64_t(extra.high) - uint64_t(extra.low);
     std::copy(params.begin(), params.end(), a.params);
-    launch_kernel(op, fn, dense.device(), a, {writes(dense), reads(input)});
+    launch_kernel(op, fn, dense.device(), a, {writes(dense), reads(input), reads(draw.cell)});
   });
 }
 

@@ -2,16 +2,16 @@
 // position, so that results do not depend on threads, blocks or the device's schedule. Also kernels
 // whose elements follow from their position alone (ranges, identities, triangles).
 //
-//   run_random("rand", kUniform, out, {seed, offset}, {from, to})              floating; [from, to)
-//   run_random("randn", kNormal, out, state, {mean, std})                      floating
-//   run_random("exponential_", kExponential, out, state, {lambda})             floating
-//   run_random("bernoulli", kBernoulli, out, state, {p})                       any dtype; p: or a
+//   run_random("rand", kUniform, out, {{seed, offset}}, {from, to})              floating; [from,
+//   to) run_random("randn", kNormal, out, draw, {mean, std})                      floating
+//   run_random("exponential_", kExponential, out, draw, {lambda})             floating
+//   run_random("bernoulli", kBernoulli, out, draw, {p})                       any dtype; p: or a
 //       tensor, `input`
-//   run_random("randint", kRandint, out, state, {}, {.low = 0, .high = 10})    any dtype; [low,
+//   run_random("randint", kRandint, out, draw, {}, {.low = 0, .high = 10})    any dtype; [low,
 //       high)
-//   run_random("dropout", kDropout, y, state, {p}, {.input = x})               y = x / (1 - p), or
+//   run_random("dropout", kDropout, y, draw, {p}, {.input = x})               y = x / (1 - p), or
 //       0 with probability p;
-//        again with the same state and dy for x it is its own gradient: no mask is kept
+//        again with the same draw and dy for x it is its own gradient: no mask is kept
 //   random_permutation(n, state)                                               int64 on the cpu:
 //       Fisher and Yates
 //   run_arange, run_linspace, run_eye, run_triangle                            see below
@@ -27,12 +27,20 @@ struct RandomState {
   uint64_t seed, offset;
 };
 
+// What one launch draws from: `state`, or, where there is a `cell`, i64[2] of a seed and an offset
+// in device memory, those as they are when the launch's turn comes, the offset plus that of
+// `state`.
+struct Draw {
+  RandomState state;
+  Tensor cell{};
+};
+
 struct RandomArgs {
   int64_t numel;
   char* out;          // dense
   const char* input;  // dense, same dtype; or null
   RandomState state;
-  const RandomState* cell;  // state in device memory, read at the launch's turn; null: `state`
+  const RandomState* cell;  // in device memory, or null
   int64_t low;
   uint64_t range;
   double params[2];
@@ -41,10 +49,9 @@ struct RandomArgs {
 struct RandomExtra {
   Tensor input{};
   int64_t low = 0, high = 0;
-  const RandomState* cell = nullptr;
 };
 
-void run_random(const char* op, const Kernel& kernel, const Tensor& out, RandomState state,
+void run_random(const char* op, const Kernel& kernel, const Tensor& out, const Draw& draw,
                 std::initializer_list<double> params, const RandomExtra& extra = {});
 Tensor random_permutation(int64_t n, RandomState state);
 

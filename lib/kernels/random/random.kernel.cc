@@ -121,10 +121,14 @@ FLAM_FN void draw_four(const RandomArgs& a, RandomState s, int64_t c, const T* i
   F<T>{}(a, d, in, made);
 }
 
+FLAM_FN RandomState state_of(const RandomArgs& a) {
+  return a.cell ? RandomState{a.cell->seed, a.cell->offset + a.state.offset} : a.state;
+}
+
 #if defined(FLAM_DEVICE_SOURCE)
 
 template <template <class> class F, class T> __global__ void random_kernel(RandomArgs a) {
-  const RandomState s = a.cell ? *a.cell : a.state;
+  const RandomState s = state_of(a);
   const int64_t counters = (a.numel + kTile - 1) / kTile * kAcross,
                 step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t c = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; c < counters; c += step) {
@@ -187,7 +191,7 @@ void random_tiles(const RandomArgs& a, RandomState s, int64_t begin, int64_t end
 
 template <template <class> class F, class T> void random_entry(void*, const void* p) {
   const RandomArgs a = *static_cast<const RandomArgs*>(p);
-  const RandomState s = a.cell ? *a.cell : a.state;
+  const RandomState s = state_of(a);
   parallel_for((a.numel + kTile - 1) / kTile, 64,
                [&](int64_t begin, int64_t end) { random_tiles<F, T>(a, s, begin, end); });
 }

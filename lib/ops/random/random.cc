@@ -1,4 +1,4 @@
-// Random numbers: every op takes one state from a generator and leaves the rest to one kernel.
+// Random numbers: every op takes one draw from a generator and leaves the rest to one kernel.
 #include "kernels/random/random.h"
 
 #include <cmath>
@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/warning.h"
-#include "graph/generator.h"
 #include "kernels/index/index.h"
 #include "ops/call.h"
 #include "ops/formula.h"
+#include "ops/random/draw.h"
 #include "ops/read.h"
 #include "tensor/defaults.h"
 
@@ -24,15 +24,6 @@ constexpr Op kGeometricOp{"geometric"};
 constexpr Op kLogNormalOp{"log_normal"};
 constexpr Op kRandomOp{"random"};
 constexpr Op kUniformOp{"uniform"};
-
-RandomState next_state(const char* op, Generator* given, Device device) {
-  if (given && given->device != device) {
-    check(given->device.type == device.type, Code::device_mismatch, op, ": expected a '",
-          to_string(device), "' generator, but found one for '", to_string(given->device), "'");
-  }
-  const Generator::State s = (given ? *given : default_generator(device)).next();
-  return {s.seed, s.offset};
-}
 
 double greatest(Dtype dtype) {
   switch (dtype) {
@@ -101,7 +92,7 @@ Tensor fresh(const char* op, const Kernel& k, DimsView size, Generator* g, Dtype
              Device device, bool requires_grad, std::initializer_list<double> params,
              const RandomExtra& extra = {}) {
   Tensor t = flambeau::empty(size, dtype_or_default(dtype), device_or_default(device));
-  run_random(op, k, t, next_state(op, g, t.device()), params, extra);
+  run_random(op, k, t, draw_from(op, g, t.device()), params, extra);
   return finished(std::move(t), requires_grad);
 }
 
@@ -109,13 +100,13 @@ Tensor fill_random(const Op& op, const Kernel& k, const Tensor& x, Generator* g,
                    std::initializer_list<double> params, const RandomExtra& extra = {}) {
   Destination to(x, op, Destination::inplace);
   Call c{op.to(to), {x}};
-  const RandomState state = next_state(op, g, x.device());
+  const Draw draw = draw_from(op, g, x.device());
   const Tensor& target = c.write_target();
   if (target.is_contiguous()) {
-    run_random(op, k, target, state, params, extra);
+    run_random(op, k, target, draw, params, extra);
   } else {
     const Tensor dense = flambeau::empty(target.sizes(), target.dtype(), target.device());
-    run_random(op, k, dense, state, params, extra);
+    run_random(op, k, dense, draw, params, extra);
     run_cast(target, dense);
   }
   return c.constant(target);
@@ -130,7 +121,7 @@ template <class F> Tensor fill_made(const Op& op, const Kernel& k, const Tensor&
                      : is_floating(x.dtype())                            ? x.dtype()
                                                                          : Dtype::f64;
   const Tensor drawn = flambeau::empty(x.sizes(), work, x.device());
-  run_random(op, k, drawn, next_state(op, g, x.device()), params);
+  run_random(op, k, drawn, draw_from(op, g, x.device()), params);
   Tensor made;
   {
     const GradMode off(false);
@@ -141,9 +132,9 @@ template <class F> Tensor fill_made(const Op& op, const Kernel& k, const Tensor&
   return c.constant(target);
 }
 
-// The same state draws the same mask again, so the gradient is the op itself applied to dy.
+// The same draw makes the same mask again, so the gradient is the op itself applied to dy.
 struct DropoutBackward {
-  RandomState state;
+  Draw draw;
   double p;
   static constexpr auto name = "NativeDropoutBackward0";
   Tensors operator()(const Tensor& dy) const;
@@ -157,15 +148,15 @@ struct DrawBackward {
   }
 };
 
-Tensor drop(const Tensor& x, RandomState state, double p, Into into = {}) {
+Tensor drop(const Tensor& x, const Draw& draw, double p, Into into = {}) {
   Call c{op::dropout.to(into), {x}};
   const Tensor dense = x.is_contiguous() ? x : contiguous(detach(x));
   Tensor y = c.output(x.sizes(), x.dtype());
-  run_random(op::dropout, kDropout, y, state, {p}, {.input = dense});
-  return c.track(std::move(y), DropoutBackward{state, p});
+  run_random(op::dropout, kDropout, y, draw, {p}, {.input = dense});
+  return c.track(std::move(y), DropoutBackward{draw, p});
 }
 
-Tensors DropoutBackward::operator()(const Tensor& dy) const { return {drop(dy, state, p)}; }
+Tensors DropoutBackward::operator()(const Tensor& dy) const { return {drop(dy, draw, p)}; }
 
 }  // namespace
 
@@ -190,7 +181,7 @@ Tensor randint(int64_t low, int64_t high, DimsView size, Generator* g, Dtype dty
 Tensor randperm(int64_t n, Generator* g, Dtype dtype, Device device, bool requires_grad) {
   check(n >= 0, Code::invalid_argument, "n must be non-negative, got ", n);
   const Device where = resolve(device_or_default(device));
-  const Tensor t = random_permutation(n, next_state(op::randperm, g, where));
+  const Tensor t = random_permutation(n, fixed_state(op::randperm, g, where));
   return finished(to(t, where, dtype == Dtype::none ? Dtype::i64 : dtype), requires_grad);
 }
 
@@ -281,9 +272,9 @@ Tensor bernoulli(const Tensor& p, Generator* g, Into into) {
   check_values(p, "bernoulli expects probabilities in [0, 1]",
                [](const Tensor& x) { return logical_and(ge(x, num(0.0)), le(x, num(1.0))); });
   Call c{op::bernoulli.to(into), {p}};
-  const RandomState state = next_state(op::bernoulli, g, p.device());
+  const Draw draw = draw_from(op::bernoulli, g, p.device());
   Tensor y = flambeau::empty(p.sizes(), p.dtype(), p.device());
-  run_random(op::bernoulli, kBernoulli, y, state, {0}, {.input = contiguous(detach(p))});
+  run_random(op::bernoulli, kBernoulli, y, draw, {0}, {.input = contiguous(detach(p))});
   const Tensor* out = target_of(into);  // may be of any dtype
   if (out && !is_floating(out->dtype())) return to_dtype(y, out->dtype());
   return c.track(std::move(y), DrawBackward{});
@@ -331,7 +322,7 @@ Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement,
   const Dims per_draw = weights.dim() == 2 ? Dims{sizes[0], replacement ? num_samples : 1, n}
                                            : Dims{replacement ? num_samples : 1, n};
   const Tensor clock = flambeau::empty(per_draw, weights.dtype(), weights.device());
-  run_random(op::multinomial, kExponential, clock, next_state(op::multinomial, g, weights.device()),
+  run_random(op::multinomial, kExponential, clock, draw_from(op::multinomial, g, weights.device()),
              {1});
   Tensor score = div(expand(rows, per_draw), clock);
   if (replacement) return argmax(score, int64_t{-1}, false);
@@ -355,7 +346,7 @@ Tensor dropout(const Tensor& x, double p, bool training, Into into) {
   if (!training || p == 0) return x;
   check_floating(op::dropout, x.dtype());
   const auto dropped = [&](const Tensor& t) {
-    return drop(t, next_state(op::dropout, nullptr, t.device()), p, into);
+    return drop(t, draw_from(op::dropout, nullptr, t.device()), p, into);
   };
   // In place the order is there already.
   const bool turned = is_channels_last(x) && !into.destination;

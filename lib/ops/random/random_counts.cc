@@ -3,9 +3,9 @@
 #include "kernels/random/random_counts.h"
 
 #include "base/error.h"
-#include "graph/generator.h"
 #include "ops/elementwise/special.h"
 #include "ops/formula.h"
+#include "ops/random/draw.h"
 #include "ops/read.h"
 
 namespace flambeau::ops {
@@ -14,14 +14,6 @@ namespace {
 
 constexpr Op kStandardGammaGradOp{"standard_gamma_grad"}, kLogGammaOp{"log_standard_gamma"},
     kLogGammaGradOp{"log_standard_gamma_grad"};
-
-RandomState drawn_state(const char* op, Generator* given, Device device) {
-  check(!given || given->device.type == device.type, Code::device_mismatch, op, ": expected a '",
-        to_string(device), "' generator, but found one for '",
-        given ? to_string(given->device) : "", "'");
-  const Generator::State s = (given ? *given : default_generator(device)).next();
-  return {s.seed, s.offset};
-}
 
 void check_floating(const char* op, const Tensor& x) {
   check(is_floating(x.dtype()), Code::dtype, "\"", op, "\" not implemented for '",
@@ -86,7 +78,7 @@ Tensor sample_dirichlet(const Tensor& alpha, Generator* g) {
   check_floating(op::sample_dirichlet, alpha);
   check(alpha.dim() > 0, Code::shape, op::sample_dirichlet.name,
         ": concentration must have at least one dimension, got ", alpha);
-  const RandomState state = drawn_state(op::sample_dirichlet, g, alpha.device());
+  const RandomState state = fixed_state(op::sample_dirichlet, g, alpha.device());
   const Tensor logs = log_gamma_variables(to_dtype(alpha, Dtype::f64), state);
   return inside(to_dtype(softmax(logs, -1), alpha.dtype()));
 }
@@ -95,7 +87,7 @@ Tensor standard_gamma(const Tensor& alpha, Generator* g) {
   check_floating(op::standard_gamma, alpha);
   Call c{op::standard_gamma, {alpha}};
   Tensor y = flambeau::empty(alpha.sizes(), alpha.dtype(), alpha.device());
-  const RandomState state = drawn_state(op::standard_gamma, g, alpha.device());
+  const RandomState state = fixed_state(op::standard_gamma, g, alpha.device());
   run_variable(op::standard_gamma, kGamma, y, state, plain(alpha), {});
   GammaBackward gradient{c.save(alpha), c.save_output(y)};
   return c.track(std::move(y), std::move(gradient));
@@ -110,7 +102,7 @@ Tensor poisson(const Tensor& mean, Generator* g) {
   }
   Call c{op::poisson, {mean}};
   Tensor y = flambeau::empty(mean.sizes(), mean.dtype(), mean.device());
-  run_variable(op::poisson, kPoisson, y, drawn_state(op::poisson, g, mean.device()), plain(mean),
+  run_variable(op::poisson, kPoisson, y, fixed_state(op::poisson, g, mean.device()), plain(mean),
                {});
   return c.track(std::move(y), CountBackward<"PoissonBackward0">{});
 }
@@ -123,7 +115,7 @@ Tensor binomial(const Tensor& count, const Tensor& prob, Generator* g) {
   Call c{op::binomial, {count, prob}, Devices::exact};
   const Dims sizes = broadcast_shapes(count.sizes(), prob.sizes());
   Tensor y = flambeau::empty(sizes, count.dtype(), count.device());
-  const RandomState state = drawn_state(op::binomial, g, count.device());
+  const RandomState state = fixed_state(op::binomial, g, count.device());
   run_variable(op::binomial, kBinomial, y, state, plain(expand(detach(count), sizes)),
                plain(expand(detach(prob), sizes)));
   return c.track(std::move(y), CountBackward<"BinomialBackward0">{});

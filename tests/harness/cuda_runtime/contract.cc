@@ -12,6 +12,8 @@ using flambeau::hal::Status;
 
 thread_local int current_device = 0;
 thread_local int captures = 0;
+std::atomic<int> global_captures{0};
+thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 thread_local bool in_host_function = false;
 
 namespace {
@@ -57,7 +59,10 @@ cudaError_t Call::answer(Status status) const {
   return returns(meaning(status));
 }
 
-bool Call::is_unsafe() const { return captures > 0; }
+bool Call::is_unsafe() const {
+  if (capture_mode == cudaStreamCaptureModeRelaxed) return false;
+  return captures > 0 || (capture_mode == cudaStreamCaptureModeGlobal && global_captures > 0);
+}
 
 void Call::needs_context() const { standin_makes_context(current); }
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <set>
 #include <string>
 
@@ -41,8 +42,10 @@ struct Call {
 cudaError_t check_stream(const Call& call, cudaStream_t stream);
 
 extern thread_local int current_device;
-extern thread_local int captures;           // streams that this thread captures
-extern thread_local bool in_host_function;  // CUDA may not be called
+extern thread_local int captures;         // of this thread, but those that let it do as it likes
+extern std::atomic<int> global_captures;  // of all threads, those that bind all of them
+extern thread_local cudaStreamCaptureMode capture_mode;  // how this thread takes them
+extern thread_local bool in_host_function;               // CUDA may not be called
 
 std::set<int> contexts();  // devices that have one
 int breaches();            // so far

@@ -1,8 +1,27 @@
 // Captures and graphs of the stand-in: a simulated device's graph behind the two handles that CUDA
 // has for one, what was captured and what can be launched.
+#include <map>
+#include <mutex>
+#include <utility>
+
 #include "contract.h"
 
 using namespace cuda_runtime;
+
+namespace {
+
+std::mutex g_mutex;
+std::map<cudaStream_t, cudaStreamCaptureMode>& begun() {
+  static auto& all = *new std::map<cudaStream_t, cudaStreamCaptureMode>;
+  return all;
+}
+
+void count(cudaStreamCaptureMode mode, int by) {
+  if (mode != cudaStreamCaptureModeRelaxed) captures += by;
+  if (mode == cudaStreamCaptureModeGlobal) global_captures += by;
+}
+
+}  // namespace
 
 struct CUgraph_st {
   void* captured;
@@ -18,9 +37,13 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
   call.needs_context();
   if (!stream) return call.breaks(cudaErrorStreamCaptureUnsupported, "the legacy default stream");
   if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
-  const cudaError_t error = call.answer(devices().capture_begin(call.current, stream));
-  if (error == cudaSuccess && mode != cudaStreamCaptureModeRelaxed) ++captures;
-  return error;
+  const auto status =
+      devices().capture_begin(call.current, stream, flambeau::hal::CaptureMode::global);
+  if (status != flambeau::hal::Status::ok) return call.answer(status);
+  const std::lock_guard lock(g_mutex);
+  begun()[stream] = mode;
+  count(mode, 1);
+  return call.returns(cudaSuccess);
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
@@ -28,7 +51,13 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
   if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
   void* captured = nullptr;
   const cudaError_t error = call.answer(devices().capture_end(call.current, stream, &captured));
-  if (captures > 0) --captures;
+  {
+    const std::lock_guard lock(g_mutex);
+    if (const auto at = begun().find(stream); at != begun().end()) {
+      count(at->second, -1);
+      begun().erase(at);
+    }
+  }
   *out = error == cudaSuccess ? new CUgraph_st{captured, call.current} : nullptr;
   return error;
 }
@@ -72,4 +101,10 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   const auto status = devices().graph_destroy(exec->device, exec->captured);
   delete exec;
   return call.answer(status);
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  const Call call("cudaThreadExchangeStreamCaptureMode");
+  std::swap(*mode, capture_mode);
+  return call.returns(cudaSuccess);
 }

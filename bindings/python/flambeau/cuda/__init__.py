@@ -117,7 +117,7 @@ class device_of(device):
 
 
 _LAZY = {
-    "graphs": "CUDAGraph graph graph_pool_handle is_current_stream_capturing "
+    "graphs": "CUDAGraph MemPool graph graph_pool_handle is_current_stream_capturing use_mem_pool "
     "make_graphed_callables",
     "random": "get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed "
     "seed_all set_rng_state set_rng_state_all",

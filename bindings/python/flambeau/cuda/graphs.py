@@ -1,14 +1,81 @@
-"""`torch.cuda.graphs`: recorded launches are unsupported and say so; the names exist for packages
-that mention them."""
+"""`torch.cuda.graphs`: a stream's work captured once and replayed by one call, and private pools of
+memory. What runs, is recorded or refused says `graph.h`."""
+
+import gc
 
 from .. import _refused
+from .._call import Holder, _fast
+from .._gen import api
+from .._scope import Opened
+from .streams import Stream, StreamContext, current_stream
 
-_WHY = "flambeau records no CUDA graphs; run the step as it is"
+globals().update(_refused.names("torch.cuda", "make_graphed_callables", "capture the step whole"))
 
-_NAMES = "CUDAGraph graph graph_pool_handle make_graphed_callables"
-globals().update(_refused.names("torch.cuda", _NAMES, _WHY))
+
+class MemPool(Holder):
+    """A GPU's memory that no other allocations get."""
+
+    __slots__ = ()
+
+    def __new__(cls):
+        return cls._of(api.memory_pool_new("cuda"))
+
+    id = property(lambda self: self)  # what `pool=` takes
+
+
+def use_mem_pool(pool, device=None):
+    """Lets this thread's allocations come out of a pool for a `with` block."""
+    return Opened(_fast.flam_memory_pool_push, pool._h)
+
+
+class CUDAGraph(Holder):
+    """Work of a GPU that was captured, with the memory that it uses."""
+
+    __slots__ = ()
+
+    def __new__(cls, keep_graph=False):
+        return cls._of(api.graph_new())
+
+    def capture_begin(self, pool=None, capture_error_mode="global"):
+        """Captures from now on what this thread enqueues on the current stream."""
+        api.graph_capture_begin(self, pool=pool, capture_error_mode=capture_error_mode)
+
+    capture_end, replay, reset = api.graph_capture_end, api.graph_replay, api.graph_reset
+
+    def pool(self):
+        """Where its memory lies, for `pool=` of another graph that never runs beside it."""
+        return MemPool._of(api.graph_pool(self))
+
+
+class graph:
+    """Captures a `with` block's work on a stream of its own."""
+
+    def __init__(self, cuda_graph, pool=None, stream=None, capture_error_mode="global"):
+        self.cuda_graph, self._options = cuda_graph, (pool, capture_error_mode)
+        self.capture_stream = stream or Stream()
+        self.stream_ctx = StreamContext(self.capture_stream)
+
+    def __enter__(self):
+        gc.collect()
+        api.device_synchronize(self.capture_stream.device)
+        api.memory_empty_cache(self.capture_stream.device)
+        self.stream_ctx.__enter__()
+        try:
+            self.cuda_graph.capture_begin(*self._options)
+        except BaseException:
+            self.stream_ctx.__exit__()
+            raise
+
+    def __exit__(self, *exc):
+        try:
+            self.cuda_graph.capture_end()
+        finally:
+            self.stream_ctx.__exit__(*exc)
+
+
+graph_pool_handle = MemPool
 
 
 def is_current_stream_capturing():
-    """Whether launches are being recorded: never."""
-    return False
+    """Whether what this thread enqueues on the current GPU is recorded."""
+    return api.device_is_available("cuda") and api.stream_is_capturing(current_stream())

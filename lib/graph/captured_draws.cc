@@ -1,0 +1,48 @@
+// See captured_draws.h.
+#include "graph/captured_draws.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/thread_state.h"
+#include "device/memory_pool.h"
+
+namespace flambeau {
+
+namespace {
+const Carried<CapturedDraws*> carried_draws([]() -> CapturedDraws*& { return captured_draws; });
+
+// Written before a replay, and read until its last draw: a cell cannot lie in the graph's own pool,
+// where it could take the place of what the graph has computed and freed before.
+Tensor new_cell(Device d) {
+  static std::mutex mutex;
+  static auto& pools = *new std::map<int32_t, Ref<MemoryPool>>;
+  const std::lock_guard lock(mutex);
+  Ref<MemoryPool>& pool = pools[d.code()];
+  if (!pool) pool = make_ref<MemoryPool>(d);
+  struct Back {
+    Device device;
+    uint32_t id;
+    ~Back() { use_pool(device, id); }
+  } back{d, use_pool(d, pool->id)};
+  return empty(Dims{2}, Dtype::i64, d);
+}
+}  // namespace
+
+Draw CapturedDraws::next(Generator& g) {
+  auto at = std::ranges::find(entries_, &g, [](const Entry& e) { return e.generator.get(); });
+  if (at == entries_.end()) {
+    entries_.push_back({Ref<Generator>::share(&g), new_cell(device_)});
+    at = entries_.end() - 1;
+  }
+  return {{0, at->launches++}, at->cell};
+}
+
+Draw next_draw(Generator& g, Device device) {
+  if (captured_draws && captured_draws->device() == device) return captured_draws->next(g);
+  const Generator::State s = g.advance(1);
+  return {{s.seed, s.offset}, {}};
+}
+
+}  // namespace flambeau

@@ -1,0 +1,42 @@
+// What random ops draw while a graph is captured. A replay is to draw anew, as the eager program
+// would: a launch reads the generator's seed and offset from device memory, a cell that is written
+// before each replay, and adds its own place among the graph's launches.
+#pragma once
+#include <vector>
+
+#include "base/thread_local.h"
+#include "graph/generator.h"
+#include "kernels/random/random.h"
+
+namespace flambeau {
+
+class CapturedDraws {
+ public:
+  explicit CapturedDraws(Device d) : device_(d) {}
+
+  Device device() const { return device_; }
+  // The next launch's draw from `g`.
+  Draw next(Generator& g);
+  // For every generator that is drawn from: write(cell, its state), and moves it on by as many
+  // launches as the graph has.
+  template <class F> void take(F&& write) const {
+    for (const Entry& e : entries_) write(e.cell, e.generator->advance(e.launches));
+  }
+
+ private:
+  struct Entry {
+    Ref<Generator> generator;
+    Tensor cell;
+    uint64_t launches = 0;
+  };
+  Device device_;
+  std::vector<Entry> entries_;
+};
+
+// Of the graph that this thread captures, if it does.
+inline FLAM_THREAD_LOCAL CapturedDraws* captured_draws = nullptr;
+
+// The draw of one launch on `device` from `g`.
+Draw next_draw(Generator& g, Device device);
+
+}  // namespace flambeau

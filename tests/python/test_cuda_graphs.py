@@ -1,0 +1,295 @@
+"""Graphs of a GPU: a replay has the bits that the calls themselves would make, its memory is nobody
+else's, and what cannot be captured says so and leaves the device usable. On the cpu there are none.
+"""
+
+import gc
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def on_a_gpu(device):
+    if device == "cpu":
+        pytest.skip("the cpu has no graphs")
+
+
+def trained(torch, captured, optimizer, steps=100):
+    """Losses and parameters of a net with dropout after 3 eager steps and 100 more, replayed or
+    eager."""
+    torch.manual_seed(5)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Dropout(0.4), torch.nn.Linear(32, 4)
+    ).to("cuda")
+    optimizer = optimizer(model.parameters())
+    batches = torch.randn(steps + 3, 8, 16, device="cuda")
+    targets = torch.randint(0, 4, (steps + 3, 8), device="cuda")
+    x, y = batches[0].clone(), targets[0].clone()
+
+    def step():
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    losses = []
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for i in range(3):
+            optimizer.zero_grad()
+            x.copy_(batches[i])
+            y.copy_(targets[i])
+            losses.append(step().item())
+        optimizer.zero_grad()
+    torch.cuda.current_stream().wait_stream(side)
+    if captured:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            loss = step()
+    for i in range(3, steps + 3):
+        x.copy_(batches[i])
+        y.copy_(targets[i])
+        if captured:
+            graph.replay()
+        else:
+            optimizer.zero_grad()
+            loss = step()
+        losses.append(loss.item())
+    state = {k: v.cpu() for k, v in model.state_dict().items()}
+    return losses, state, torch.cuda.get_rng_state()
+
+
+def test_a_replayed_training_step_has_the_bits_of_an_eager_one(torch):
+    from functools import partial
+
+    for make in (
+        partial(torch.optim.SGD, lr=0.1, momentum=0.9),
+        partial(torch.optim.Adam, lr=0.01, capturable=True),
+    ):
+        eager, replayed = (trained(torch, captured, make) for captured in (False, True))
+        assert len(set(eager[0])) > 50
+        assert replayed[0] == eager[0]
+        assert all(torch.equal(replayed[1][k], v) for k, v in eager[1].items())
+        assert torch.equal(replayed[2], eager[2])
+
+
+def test_a_capture_runs_nothing_and_a_replay_reads_what_is_there(torch):
+    x = torch.zeros(5, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        assert torch.cuda.is_current_stream_capturing()
+        x.add_(1)
+        y = x * 10
+    assert not torch.cuda.is_current_stream_capturing()
+    assert x.tolist() == [0] * 5
+    for n in (1, 2, 3):
+        graph.replay()
+        assert x.tolist() == [n] * 5 and y.tolist() == [10 * n] * 5
+    x.fill_(7)
+    graph.replay()
+    assert y.tolist() == [80] * 5
+    graph.reset()
+    with pytest.raises(RuntimeError, match="has not been captured"):
+        graph.replay()
+    with torch.cuda.graph(graph):
+        z = x + 1
+    graph.replay()
+    assert z.tolist() == [9] * 5
+
+
+def test_memory_of_a_graph_is_nobody_elses(torch):
+    x = torch.ones(1000, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = ((x + 1) * 2).exp().log()  # of which all but the last is free again
+    torch.cuda.empty_cache()
+    others = [torch.full((1000,), float(n), device="cuda") for n in range(50)]
+    graph.replay()
+    torch.testing.assert_close(y.cpu(), torch.full((1000,), 4.0))
+    assert all(bool((t == n).all()) for n, t in enumerate(others))
+
+
+def test_memory_goes_back_when_the_graph_and_its_tensors_are_gone(torch):
+    def run():
+        x = torch.ones(3 << 20, device="cuda")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = x + 1
+        graph.replay()
+        assert y[0].item() == 2
+        held = torch.cuda.memory_reserved()
+        torch.cuda.empty_cache()
+        assert torch.cuda.memory_reserved() == held  # a free block of the pool stays, too
+        return held
+
+    gc.collect()
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved()
+    assert run() > before
+    gc.collect()
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == before
+
+
+def test_graphs_share_a_pool(torch):
+    x = torch.ones(1 << 20, device="cuda")
+    first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(first):
+        a = x + 1
+    held = torch.cuda.memory_reserved()
+    with torch.cuda.graph(second, pool=first.pool()):
+        b = a * 3
+    assert torch.cuda.memory_reserved() <= held + (20 << 20)
+    first.replay()
+    second.replay()
+    assert b[5].item() == 6
+    with torch.cuda.graph(torch.cuda.CUDAGraph(), pool=torch.cuda.graph_pool_handle()):
+        x + 1
+
+
+def test_each_replay_draws_anew_as_the_calls_would(torch):
+    def draws(captured):
+        torch.manual_seed(3)
+        own = torch.Generator("cuda").manual_seed(9)
+        made = []
+
+        def run():
+            return (
+                torch.rand(4, device="cuda"),
+                torch.randn(3, device="cuda", generator=own),
+                torch.bernoulli(torch.full((9,), 0.5, device="cuda")),
+                torch.randint(0, 100, (4,), device="cuda"),
+            )
+
+        if captured:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                tensors = run()
+        for _ in range(3):
+            if captured:
+                graph.replay()
+            else:
+                tensors = run()
+            made.append([t.tolist() for t in tensors])
+            made.append(torch.rand(1, device="cuda").item())
+        return made
+
+    assert draws(True) == draws(False)
+
+
+def test_streams_fork_and_join_within_a_capture(torch):
+    x = torch.ones(100, device="cuda", requires_grad=True)
+    side = torch.cuda.Stream()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        main = torch.cuda.current_stream()
+        side.wait_stream(main)
+        with torch.cuda.stream(side):
+            assert torch.cuda.is_current_stream_capturing()
+            a = x * 3
+        b = x * 5
+        main.wait_stream(side)
+        (a * b).sum().backward()
+    graph.replay()
+    assert x.grad[7].item() == 30
+    graph = torch.cuda.CUDAGraph()
+    with pytest.raises(RuntimeError):
+        with torch.cuda.graph(graph):
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                x.detach() + 1  # which nobody waits for
+    works(torch)
+
+
+def works(torch):
+    x = torch.ones(3, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x + 1
+    graph.replay()
+    assert y.tolist() == [2, 2, 2] and (x + 2).tolist() == [3, 3, 3]
+
+
+REFUSED = {
+    "a number of the device": lambda torch, x: x.sum().item(),
+    "where the shape depends on values": lambda torch, x: torch.nonzero(x),
+    "waiting for the device": lambda torch, x: torch.cuda.synchronize(),
+    "memory of the host": lambda torch, x: torch.ones(4).to("cuda"),
+    "to memory of the host": lambda torch, x: x.cpu(),
+    "giving memory back": lambda torch, x: torch.cuda.empty_cache(),
+    "a draw of the host": lambda torch, x: torch.randperm(4, device="cuda"),
+    "another capture": lambda torch, x: torch.cuda.CUDAGraph().capture_begin(),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_captured_says_so(torch, what):
+    x = torch.ones(4, device="cuda")
+    with pytest.raises(RuntimeError, match="captur|graph"):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            REFUSED[what](torch, x)
+    works(torch)
+
+
+def test_captures_need_a_stream_of_their_own_and_an_empty_graph(torch):
+    graph = torch.cuda.CUDAGraph()
+    with pytest.raises(RuntimeError, match="default stream"):
+        graph.capture_begin()
+    with pytest.raises(RuntimeError, match="has not been captured"):
+        graph.replay()
+    with pytest.raises(RuntimeError, match="not being captured"):
+        graph.capture_end()
+    with pytest.raises(ValueError, match="'never' is none of global, thread_local, relaxed"):
+        with torch.cuda.graph(graph, capture_error_mode="never"):
+            pass
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        torch.ones(2, device="cuda")
+    with pytest.raises(RuntimeError, match="has been captured"):
+        with torch.cuda.graph(graph):
+            pass
+    works(torch)
+
+
+def test_pinned_memory_is_read_at_each_replay(torch):
+    host = torch.zeros(8).pin_memory()
+    x = torch.empty(8, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.copy_(host, non_blocking=True)
+        y = x + 1
+    for n in range(3):
+        host.fill_(n)
+        graph.replay()
+        torch.cuda.synchronize()
+        assert y.tolist() == [n + 1] * 8
+
+
+def test_blocks_that_other_streams_used_are_free_after_a_capture(torch):
+    side = torch.cuda.Stream()
+    x = torch.ones(1 << 18, device="cuda")
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        x + 1
+    x.record_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    keeper = torch.ones(4, device="cuda")
+    with torch.cuda.graph(graph):
+        del x  # its event is recorded when the capture has ended
+        keeper + 1
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_reserved()
+    torch.ones(1 << 18, device="cuda")
+    assert torch.cuda.memory_reserved() == before
+
+
+def test_a_pool_of_memory_is_kept_apart(torch):
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        inside = torch.ones(1 << 20, device="cuda")
+    place = inside.data_ptr()
+    outside = torch.ones(1 << 20, device="cuda")
+    del inside
+    again = torch.ones(1 << 20, device="cuda")
+    assert again.data_ptr() != place != outside.data_ptr()
+    with torch.cuda.use_mem_pool(pool):
+        assert torch.ones(1 << 20, device="cuda").data_ptr() == place
