@@ -1661,6 +1661,7 @@ struct flam_api_table {
   flam_bool (*tensor_is_contiguous)(const flam_tensor *);
   flam_bool (*tensor_is_wrapped_number)(const flam_tensor *);
   void *(*tensor_data_ptr)(const flam_tensor *);
+  void (*tensor_fix_memory)(flam_tensor *);
   flam_status (*tensor_host_data)(const flam_tensor *, void **);
   void (*tensor_mark_written)(flam_tensor *);
   int64_t (*tensor_version)(const flam_tensor *);
@@ -1769,7 +1770,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1520];
+  flam_entry_ entries[1521];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1942,15 +1943,16 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
   FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -3385,6 +3387,7 @@ static const char *const flam_api_names_[] = {
     "flam_tensor_is_contiguous",
     "flam_tensor_is_wrapped_number",
     "flam_tensor_data_ptr",
+    "flam_tensor_fix_memory",
     "flam_tensor_host_data",
     "flam_tensor_mark_written",
     "flam_tensor_version",
@@ -4955,6 +4958,7 @@ const char *flam_library_load(const char *path) {
 #define flam_tensor_is_contiguous (flam_api.tensor_is_contiguous)
 #define flam_tensor_is_wrapped_number (flam_api.tensor_is_wrapped_number)
 #define flam_tensor_data_ptr (flam_api.tensor_data_ptr)
+#define flam_tensor_fix_memory (flam_api.tensor_fix_memory)
 #define flam_tensor_host_data (flam_api.tensor_host_data)
 #define flam_tensor_mark_written (flam_api.tensor_mark_written)
 #define flam_tensor_version (flam_api.tensor_version)

@@ -187,6 +187,13 @@ FLAM_API flam_bool flam_tensor_is_wrapped_number(const flam_tensor *tensor);
 FLAM_BORROWED(tensor)
 FLAM_API void *flam_tensor_data_ptr(const flam_tensor *tensor);
 
+/** Keeps the memory of a tensor, and of all that share it, where it is, for others who point to it:
+ * `flam_resize_` fails from now on where it would have to move it.
+ *
+ * - `tensor`: any tensor.
+ */
+FLAM_API void flam_tensor_fix_memory(flam_tensor *tensor);
+
 /** Address of the first element, for the host to read or write. Waits for copies into or out of it.
  *
  * - `tensor`: a tensor on the cpu.

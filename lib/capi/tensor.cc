@@ -110,6 +110,7 @@ void* tensor_host_data(const Tensor& t) {
   return tensor_data_ptr(t);
 }
 
+void tensor_fix_memory(const Tensor& t) { t.storage()->fix(); }
 void tensor_mark_written(const Tensor& t) { t.storage()->written_by("a write through data_ptr"); }
 int64_t tensor_version(const Tensor& t) { return t.storage()->version(); }
 

@@ -31,6 +31,9 @@ class Storage final : public RefCounted, public Pooled {
   void* data() const { return memory_.data; }
   Block* block() const { return memory_.block; }
   bool pinned() const { return pinned_; }
+  // Whether its bytes may move: they are the library's, and nobody else points to them.
+  bool resizable() const { return (memory_.block || bytes_ == 0) && !fixed_; }
+  void fix() { fixed_ = true; }
 
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   // The latest write in place: the op, and what its name lacks ("_").
@@ -66,6 +69,7 @@ class Storage final : public RefCounted, public Pooled {
   const char *writer_ = "", *writer_suffix_ = "";
   std::atomic<uint32_t> version_{0};
   bool pinned_ = false;
+  std::atomic<bool> fixed_{false};
 };
 
 }  // namespace flambeau

@@ -184,6 +184,23 @@ def test_asarray_goes_over_a_dlpack_capsule_and_its_maker():
             torch.asarray(given(), dtype=torch.float64, copy=False)
 
 
+@pytest.mark.parametrize("share", ["numpy", "__array__", "__dlpack__"])
+def test_memory_that_others_see_does_not_move(share):
+    x = torch.ones(4)
+    view, shared = x[1:], getattr(x, share)()
+    for t in (x, view):
+        with pytest.raises(RuntimeError, match="storage that is not resizable"):
+            t.resize_(1000)
+        with pytest.raises(RuntimeError, match="not resizable"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.add(torch.ones(1000), 1, out=t)
+        assert t.resize_(2).tolist() == [1.0, 1.0]
+    if share != "__dlpack__":
+        x.fill_(3)
+        assert shared.tolist() == [3.0, 3.0, 1.0, 1.0]
+    assert torch.ones(4).resize_(1000).shape == (1000,)
+
+
 def test_words_among_numbers_and_numbers_among_rows_are_refused():
     for given, text in (
         ([0, "torch"], "invalid data type 'str'"),

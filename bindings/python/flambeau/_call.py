@@ -392,8 +392,7 @@ def made_in(out, memory_format, make, *args, dtype=None, device=None, requires_g
             f"which does not match the computed number of elements {made.numel()}. The out tensor "
             f"will be resized to a tensor of shape ({made.numel()},)."
         )
-    fill(out, made, name, warns=False)
-    return out.requires_grad_() if requires_grad else out
+    return fill(out, made, name, warns=False).requires_grad_(requires_grad or out.requires_grad)
 
 
 def made_as(memory_format, pinned, make, *args, requires_grad=False, **named):

@@ -95,13 +95,13 @@ def _capsule_died(capsule):
             _exports.pop(_pointer(capsule, name), None)
 
 
-def _ready(tensor):
-    """Waits until the memory may be read by others."""
-    if tensor.device.type == "cpu":
-        if _blocking.flam_tensor_host_data(tensor._h, ffi.new("void **")):
-            _raise()
-    else:
+def _lend(tensor):
+    """Waits until the memory may be read by others, for whom it stays where it is."""
+    api.tensor_fix_memory(tensor)
+    if tensor.device.type != "cpu":
         api.device_synchronize(tensor.device)
+    elif _blocking.flam_tensor_host_data(tensor._h, ffi.new("void **")):
+        _raise()
 
 
 def export(tensor, stream=None, max_version=None, dl_device=None, copy=None):
@@ -116,7 +116,7 @@ def export(tensor, stream=None, max_version=None, dl_device=None, copy=None):
         tensor, copy = tensor.cpu(), False
     if copy:
         tensor = tensor.clone()
-    _ready(tensor)
+    _lend(tensor)
     kind = _Versioned if max_version is not None and max_version[0] >= 1 else _Managed
     made = kind(deleter=_delete)
     n = tensor.dim()

@@ -61,6 +61,7 @@ def to_numpy(tensor, *, force=False):
     cell = ffi.new("void **")
     if _blocking.flam_tensor_host_data(tensor._h, cell):
         _raise()
+    _fast.flam_tensor_fix_memory(tensor._h)
     strides = tuple(s * size for s in tensor.stride())
     reach = sum((n - 1) * s for n, s in zip(shape, strides)) + size
     kept = wrap(_fast.flam_tensor_retain, tensor._h)

@@ -168,8 +168,9 @@ Tensor resize_(const Tensor& x, DimsView size) {
   const size_t held = x.storage()->bytes();
   if (bytes > held) {
     Storage& old = *x.storage();
-    check(old.block() || old.bytes() == 0, Code::invalid_argument,
-          "Trying to resize storage that is not resizable: its memory is not the library's");
+    check(old.resizable(), Code::invalid_argument,
+          "Trying to resize storage that is not resizable: its memory is not the library's, or "
+          "others, such as a NumPy array, share it");
     auto bigger = make_ref<Storage>(old.device(), bytes);
     if (old.bytes())
       copy_bytes(bigger->data(), old.device(), old.data(), old.device(), old.bytes(), false);
