@@ -29,13 +29,8 @@ class Generator(Holder):
         api.generator_manual_seed(self, int(seed) & _MASK)
         return self
 
-    def seed(self):
-        """Starts anew from a seed that the system draws, and returns it."""
-        return api.generator_seed(self)
-
-    def initial_seed(self):
-        """The seed it was started from."""
-        return api.generator_initial_seed(self)
+    seed, initial_seed = api.generator_seed, api.generator_initial_seed
+    get_offset = api.generator_offset
 
     def get_state(self):
         """The state as a tensor of bytes."""
@@ -50,10 +45,6 @@ class Generator(Holder):
             )
         api.generator_set_state(self, *struct.unpack("<QQ", bytes(new_state.tolist())))
         return self
-
-    def get_offset(self):
-        """How many draws were made since the seed."""
-        return api.generator_offset(self)
 
     def set_offset(self, offset):
         """Goes to where so many draws were made since the seed."""

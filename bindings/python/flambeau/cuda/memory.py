@@ -35,10 +35,7 @@ def memory_stats_as_nested_dict(device=None):
 
 def memory_snapshot():
     """Every segment and block, in the schema of PyTorch's snapshots."""
-    import json
-
-    found = json.loads(api.memory_snapshot())
-    return found["segments"] if isinstance(found, dict) else found
+    return _snapshot()["segments"]
 
 
 def _record_memory_history(enabled="all", context=None, stacks=None, max_entries=100000, **_):

@@ -23,17 +23,7 @@ class Stream(Holder):
     priority = property(lambda self: api.stream_priority(self))
     cuda_stream = property(lambda self: int(ffi.cast("intptr_t", api.stream_native(self))))
 
-    def query(self):
-        """Whether all its work is done."""
-        return api.stream_query(self)
-
-    def synchronize(self):
-        """Waits until all its work is done."""
-        api.stream_synchronize(self)
-
-    def wait_stream(self, stream):
-        """What comes next waits for the work that `stream` has now."""
-        api.stream_wait_stream(self, stream)
+    query, synchronize, wait_stream = api.stream_query, api.stream_synchronize, api.stream_wait_stream
 
     def wait_event(self, event):
         """What comes next waits for the event."""
