@@ -172,11 +172,6 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
         """A copy in page-locked host memory."""
         return api.tensor_pin_memory(self)
 
-    def record_stream(self, stream):
-        """Says that `stream` uses the memory too, so that it is not reused before its work is
-        done."""
-        api.tensor_record_stream(self, stream)
-
     # ---- autograd
 
     @property
@@ -277,9 +272,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
         if failed:
             _raise()
 
-    def retain_grad(self):
-        """Keeps the gradient of a tensor that is not a leaf, too."""
-        api.tensor_retain_grad(self)
+    retain_grad, record_stream = api.tensor_retain_grad, api.tensor_record_stream
 
     def detach_(self):
         """Takes the tensor out of the graph in place."""

@@ -23,7 +23,8 @@ class Stream(Holder):
     priority = property(lambda self: api.stream_priority(self))
     cuda_stream = property(lambda self: int(ffi.cast("intptr_t", api.stream_native(self))))
 
-    query, synchronize, wait_stream = api.stream_query, api.stream_synchronize, api.stream_wait_stream
+    query, synchronize = api.stream_query, api.stream_synchronize
+    wait_stream = api.stream_wait_stream
 
     def wait_event(self, event):
         """What comes next waits for the event."""
