@@ -43,4 +43,9 @@ def set_anomaly_enabled(mode, check_nan=True):
     api.set_detect_anomaly_enabled(bool(mode and check_nan))
 
 
-is_anomaly_enabled = is_anomaly_check_nan_enabled = api.detect_anomaly_enabled
+def is_anomaly_enabled():
+    """Whether backward passes look for NaN."""
+    return api.detect_anomaly_enabled()
+
+
+is_anomaly_check_nan_enabled = is_anomaly_enabled

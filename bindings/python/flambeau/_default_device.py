@@ -26,4 +26,6 @@ def set_default_device(device):
     api.set_default_device("cpu" if device is None else device)
 
 
-get_default_device = api.get_default_device
+def get_default_device():
+    """The device for tensors made where none is named."""
+    return api.get_default_device()

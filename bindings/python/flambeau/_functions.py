@@ -50,7 +50,9 @@ def typename(obj):
     return name if module in (None, "builtins") else f"{module}.{name}"
 
 
-get_default_dtype = api.get_default_dtype
+def get_default_dtype():
+    """The dtype of floating-point numbers where none is named."""
+    return api.get_default_dtype()
 
 
 def set_default_dtype(d):

@@ -1,6 +1,7 @@
 """`torch.cuda.graphs`: a stream's work captured once and replayed by one call, and private pools of
 memory. What runs, is recorded or refused says `graph.h`."""
 
+import contextlib
 import gc
 
 from .. import _refused
@@ -47,30 +48,19 @@ class CUDAGraph(Holder):
         return MemPool._of(api.graph_pool(self))
 
 
-class graph:
+@contextlib.contextmanager
+def graph(cuda_graph, pool=None, stream=None, capture_error_mode="global"):
     """Captures a `with` block's work on a stream of its own."""
-
-    def __init__(self, cuda_graph, pool=None, stream=None, capture_error_mode="global"):
-        self.cuda_graph, self._options = cuda_graph, (pool, capture_error_mode)
-        self.capture_stream = stream or Stream()
-        self.stream_ctx = StreamContext(self.capture_stream)
-
-    def __enter__(self):
-        gc.collect()
-        api.device_synchronize(self.capture_stream.device)
-        api.memory_empty_cache(self.capture_stream.device)
-        self.stream_ctx.__enter__()
+    stream = stream or Stream()
+    gc.collect()
+    api.device_synchronize(stream.device)
+    api.memory_empty_cache(stream.device)
+    with StreamContext(stream):
+        cuda_graph.capture_begin(pool, capture_error_mode)
         try:
-            self.cuda_graph.capture_begin(*self._options)
-        except BaseException:
-            self.stream_ctx.__exit__()
-            raise
-
-    def __exit__(self, *exc):
-        try:
-            self.cuda_graph.capture_end()
+            yield
         finally:
-            self.stream_ctx.__exit__(*exc)
+            cuda_graph.capture_end()
 
 
 graph_pool_handle = MemPool
