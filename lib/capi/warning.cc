@@ -1,14 +1,12 @@
 // Warnings at the ABI: the program's function as the sink of the process, or a file descriptor.
 #include "base/warning.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <mutex>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/wording.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
@@ -42,13 +40,8 @@ class TextSink final : public WarningSink {
       const std::lock_guard lock(mutex_);
       if (!told_.insert(text).second && !warn_always) return;
     }
-    const std::string line = "Warning: " + worded(text, Language::c) + "\n";
-    for (std::string_view left = line; !left.empty();) {
-      const ssize_t n = ::write(descriptor_, left.data(), left.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return;  // nobody reads any more, which is no reason for a call to fail
-      left.remove_prefix(size_t(n));
-    }
+    // Nobody reads any more: no reason for a call to fail.
+    (void)write_all(descriptor_, "Warning: " + worded(text, Language::c) + "\n");
   }
 
  private:

@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "pairs.h"
@@ -104,9 +105,32 @@ static void test_a_descriptor_gets_each_message_once(void) {
   CHECK(flam_exp_out(x, flam_zeros(&one, 1, NULL)) != NULL);
   CHECK(written(ends[0], text, sizeof text) > 0);
   flam_set_warn_always_enabled(0);
+  flam_set_warning_descriptor(-1);
   close(ends[0]);
-  close(ends[1]); /* nobody reads: no reason for a call to fail */
+  close(ends[1]);
+}
+
+static int signals = 0;
+static void count(int signal) { signals += signal == SIGPIPE; }
+
+/* Nobody reads, or the descriptor is closed: no reason for a call to fail, or for a signal, which
+ * would end a program that asked for none. */
+static void test_a_descriptor_that_nobody_reads_ends_nothing(void) {
+  const int64_t one = 1;
+  int ends[2];
+  flam_tensor *x = vector(1, 2);
+  sigset_t pending;
+  struct sigaction counted = {0};
+  counted.sa_handler = count;
+  CHECK(sigaction(SIGPIPE, &counted, NULL) == 0 && pipe(ends) == 0);
+  close(ends[0]);
+  flam_set_warning_descriptor(ends[1]);
+  flam_set_warn_always_enabled(1);
   CHECK(flam_exp_out(x, flam_zeros(&one, 1, NULL)) != NULL);
+  close(ends[1]);
+  CHECK(flam_exp_out(x, flam_zeros(&one, 1, NULL)) != NULL);
+  CHECK(sigpending(&pending) == 0 && !sigismember(&pending, SIGPIPE) && signals == 0);
+  flam_set_warn_always_enabled(0);
   flam_set_warning_descriptor(-1);
 }
 
@@ -118,6 +142,7 @@ int main(void) {
   test_a_refused_warning_fails_a_call_that_wrote_nothing();
   test_a_table_that_is_refused_is_dropped();
   test_a_descriptor_gets_each_message_once();
+  test_a_descriptor_that_nobody_reads_ends_nothing();
   CHECK(flam_frame_pop(frame) == FLAM_OK && flam_leak_report()[0] == '\0');
   return 0;
 }
