@@ -154,15 +154,18 @@ void CachingAllocator::cut(Block* b, size_t size) noexcept {
   put_free(r);
 }
 
-// Where this thread allocates for the stream.
+// Where this thread allocates for the stream. A pool that others let go of while it was in use here
+// is nobody's any more.
 Home& CachingAllocator::home(uint32_t stream) {
   const bool may_be_private = kind_ == MemoryKind::device && !device_.is_cpu();
   const uint32_t id = may_be_private ? pool_in_use(device_) : 0;
-  Homes& homes = id == 0 ? shared_ : private_[id].homes;
+  const auto found = id == 0 ? private_.end() : private_.find(id);
+  const bool is_private = found != private_.end() && found->second.kept;
+  Homes& homes = is_private ? found->second.homes : shared_;
   if (stream >= homes.size()) homes.resize(stream + 1);
   if (!homes[stream]) {
     homes[stream] = std::make_unique<Home>();
-    homes[stream]->kept = id != 0;
+    homes[stream]->kept = is_private;
   }
   return *homes[stream];
 }

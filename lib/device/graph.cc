@@ -49,7 +49,7 @@ GraphCapture::GraphCapture(Stream s, const MemoryPool& pool, Mode mode) : stream
 
 void GraphCapture::close() noexcept {
   open_ = false;
-  use_pool(stream_.device, pool_before_);
+  if (is_of_this_thread()) use_pool(stream_.device, pool_before_);
   memory_->end_capture();
   if (pinned_) pinned_->end_capture();
 }

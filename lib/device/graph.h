@@ -2,6 +2,8 @@
 // stream is captured its calls only record. What the capturing thread allocates meanwhile comes out
 // of a private pool, so that the addresses in the graph are nobody else's.
 #pragma once
+#include <thread>
+
 #include "device/hal.h"
 #include "device/memory_pool.h"
 #include "device/streams.h"
@@ -27,8 +29,9 @@ class Graph {
   void* native_;
 };
 
-// Captures one stream, and those that come to wait for its events; ended, or dropped by the
-// destructor, on the thread that began.
+// Captures one stream, and those that come to wait for its events; ended on the thread that began,
+// or dropped by the destructor on any: that thread's allocations are the shared pool's again when
+// nobody holds the private one.
 class GraphCapture {
  public:
   using Mode = hal::CaptureMode;
@@ -40,6 +43,7 @@ class GraphCapture {
   GraphCapture& operator=(const GraphCapture&) = delete;
 
   Stream stream() const { return stream_; }
+  bool is_of_this_thread() const { return thread_ == std::this_thread::get_id(); }
   Graph end();  // throws where the capture was spoilt, which ends it too
 
  private:
@@ -48,6 +52,7 @@ class GraphCapture {
   Stream stream_;
   CachingAllocator *memory_, *pinned_;
   uint32_t pool_before_ = 0;
+  const std::thread::id thread_ = std::this_thread::get_id();
   bool open_ = false;
 };
 

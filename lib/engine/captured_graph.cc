@@ -1,7 +1,7 @@
 // Captures and replays; see captured_graph.h.
 #include "engine/captured_graph.h"
 
-#include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "graph/mode.h"
@@ -10,12 +10,16 @@
 namespace fb = flambeau;
 
 struct flam_graph::Capture {
-  Capture(fb::Stream s, const fb::MemoryPool& pool, Mode mode) : native(s, pool, mode) {}
+  Capture(fb::Stream s, const fb::MemoryPool& pool, Mode mode, fb::Ref<fb::CapturedDraws> d)
+      : native(s, pool, mode), draws(std::move(d)) {
+    fb::capture_draws(draws);
+  }
   ~Capture() {
-    if (thread == std::this_thread::get_id()) fb::captured_draws = nullptr;
+    draws->close();
+    fb::captured_draws();  // lets go of them, where this is the thread that draws
   }
   fb::GraphCapture native;
-  const std::thread::id thread = std::this_thread::get_id();
+  const fb::Ref<fb::CapturedDraws> draws;
 };
 
 flam_graph::flam_graph() = default;
@@ -34,25 +38,25 @@ void flam_graph::capture_begin(fb::Device d, fb::Ref<fb::MemoryPool> pool, Mode 
   fb::check(!capture_ && !graph_, fb::Code::graph_capture, "this graph ",
             capture_ ? "is being captured" : "has been captured",
             "; reset it, or make another one");
-  fb::check(!fb::captured_draws, fb::Code::graph_capture,
+  fb::check(!fb::captured_draws(), fb::Code::graph_capture,
             "this thread captures another graph already");
   d = fb::resolve(d);
   if (!pool) pool = fb::make_ref<fb::MemoryPool>(d);
-  draws_.emplace(d);
-  capture_ = std::make_unique<Capture>(fb::current_stream(d), *pool, mode);
+  auto draws = fb::make_ref<fb::CapturedDraws>(d);
+  capture_ = std::make_unique<Capture>(fb::current_stream(d), *pool, mode, draws);
+  draws_ = std::move(draws);
   pool_ = std::move(pool);
-  fb::captured_draws = &*draws_;
 }
 
 void flam_graph::capture_end() {
   fb::check(capture_ != nullptr, fb::Code::graph_capture, "this graph is not being captured");
-  fb::check(capture_->thread == std::this_thread::get_id(), fb::Code::graph_capture,
+  fb::check(capture_->native.is_of_this_thread(), fb::Code::graph_capture,
             "a capture ends on the thread that began it");
   const auto ending = std::move(capture_);
   try {
     graph_.emplace(ending->native.end());
   } catch (...) {
-    draws_.reset();
+    draws_ = nullptr;
     pool_ = nullptr;
     throw;
   }
@@ -73,7 +77,7 @@ void flam_graph::reset() {
   fb::check(!capture_, fb::Code::graph_capture, "this graph is being captured; end that first");
   if (graph_) fb::synchronize(graph_->device());
   graph_.reset();
-  draws_.reset();
+  draws_ = nullptr;
   pool_ = nullptr;
 }
 

@@ -32,7 +32,7 @@ struct flam_graph final : flambeau::RefCounted {
   struct Capture;
   std::unique_ptr<Capture> capture_;
   std::optional<flambeau::Graph> graph_;
-  std::optional<flambeau::CapturedDraws> draws_;
+  flambeau::Ref<flambeau::CapturedDraws> draws_;
   flambeau::Ref<flambeau::MemoryPool> pool_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "base/thread_state.h"
 #include "device/memory_pool.h"
@@ -11,7 +12,8 @@
 namespace flambeau {
 
 namespace {
-const Carried<CapturedDraws*> carried_draws([]() -> CapturedDraws*& { return captured_draws; });
+thread_local Ref<CapturedDraws> t_draws;
+const Carried<Ref<CapturedDraws>> carried_draws([]() -> Ref<CapturedDraws>& { return t_draws; });
 
 // Written before a replay, and read until its last draw: a cell cannot lie in the graph's own pool,
 // where it could take the place of what the graph has computed and freed before.
@@ -30,6 +32,13 @@ Tensor new_cell(Device d) {
 }
 }  // namespace
 
+CapturedDraws* captured_draws() noexcept {
+  if (t_draws && !t_draws->open()) t_draws = nullptr;
+  return t_draws.get();
+}
+
+void capture_draws(Ref<CapturedDraws> draws) noexcept { t_draws = std::move(draws); }
+
 Draw CapturedDraws::next(Generator& g) {
   auto at = std::ranges::find(entries_, &g, [](const Entry& e) { return e.generator.get(); });
   if (at == entries_.end()) {
@@ -40,7 +49,8 @@ Draw CapturedDraws::next(Generator& g) {
 }
 
 Draw next_draw(Generator& g, Device device) {
-  if (captured_draws && captured_draws->device() == device) return captured_draws->next(g);
+  CapturedDraws* const draws = captured_draws();
+  if (draws && draws->device() == device) return draws->next(g);
   const Generator::State s = g.advance(1);
   return {{s.seed, s.offset}, {}};
 }

@@ -2,19 +2,23 @@
 // would: a launch reads the generator's seed and offset from device memory, a cell that is written
 // before each replay, and adds its own place among the graph's launches.
 #pragma once
+#include <atomic>
 #include <vector>
 
-#include "base/thread_local.h"
+#include "base/ref.h"
 #include "graph/generator.h"
 #include "kernels/random/random.h"
 
 namespace flambeau {
 
-class CapturedDraws {
+class CapturedDraws final : public RefCounted {
  public:
   explicit CapturedDraws(Device d) : device_(d) {}
 
   Device device() const { return device_; }
+  // The capture has ended, on whatever thread; others that hold these see it before they draw.
+  void close() { open_.store(false, std::memory_order_release); }
+  bool open() const { return open_.load(std::memory_order_acquire); }
   // The next launch's draw from `g`.
   Draw next(Generator& g);
   // For every generator that is drawn from: write(cell, its state), and moves it on by as many
@@ -31,10 +35,13 @@ class CapturedDraws {
   };
   Device device_;
   std::vector<Entry> entries_;
+  std::atomic<bool> open_ = true;
 };
 
-// Of the graph that this thread captures, if it does.
-inline FLAM_THREAD_LOCAL CapturedDraws* captured_draws = nullptr;
+// Of the graph that this thread captures or works for; null where there is none. A graph may be
+// released, and with it its capture, on another thread: hence held, and asked whether it is open.
+CapturedDraws* captured_draws() noexcept;
+void capture_draws(Ref<CapturedDraws> draws) noexcept;
 
 // The draw of one launch on `device` from `g`.
 Draw next_draw(Generator& g, Device device);

@@ -1,6 +1,8 @@
 /* Graphs as C writes them: a step captured on a stream, replayed over new inputs with new random
  * numbers, its memory shared by way of a pool; and what is refused, with the reason. */
 #define _POSIX_C_SOURCE 200112L
+#include <pthread.h>
+
 #include "pairs.h"
 
 static flam_device gpu(void) {
@@ -87,11 +89,44 @@ static void test_what_cannot_be_captured_is_refused(void) {
   CHECK(flam_frame_pop(frame) == FLAM_OK);
 }
 
+static void *let_go(void *graph) {
+  flam_graph_release(graph);
+  return NULL;
+}
+
+/* A handle is released on any thread, that of a capture too: the thread that began it draws and
+ * allocates as before, and may capture again. */
+static void test_a_capture_ends_with_its_graph_on_any_thread(void) {
+  const flam_scope frame = flam_frame_push();
+  const int64_t two = 2;
+  double drawn[2];
+  flam_random_options of = FLAM_RANDOM_OPTIONS_INIT;
+  flam_stream_options on = FLAM_STREAM_OPTIONS_INIT;
+  flam_graph *graph = flam_graph_new(), *next = flam_graph_new();
+  pthread_t other;
+  flam_scope side;
+  on.device = of.device = gpu();
+  of.dtype = FLAM_F64;
+  CHECK(flam_graph_keep(graph) == graph);
+  CHECK(flam_stream_push(flam_stream_new(&on), &side) == FLAM_OK);
+  CHECK(flam_graph_capture_begin(graph, NULL) == FLAM_OK);
+  CHECK(flam_randn(&two, 1, &of) != NULL);
+  CHECK(pthread_create(&other, NULL, let_go, graph) == 0 && pthread_join(other, NULL) == 0);
+  CHECK(flam_manual_seed(3) == FLAM_OK);
+  CHECK(flam_tensor_to_host(flam_randn(&two, 1, &of), drawn, sizeof drawn) == FLAM_OK);
+  CHECK(flam_manual_seed(3) == FLAM_OK);
+  CHECK(equals(flam_randn(&two, 1, &of), drawn[0], drawn[1]));
+  CHECK(flam_graph_capture_begin(next, NULL) == FLAM_OK);
+  CHECK(flam_graph_capture_end(next) == FLAM_OK);
+  CHECK(flam_scope_pop(side) == FLAM_OK && flam_frame_pop(frame) == FLAM_OK);
+}
+
 int main(void) {
   CHECK(setenv("FLAMBEAU_SIM", "devices=1,memory=64MiB", 0) == 0);
   load();
   test_a_step_is_captured_and_replayed();
   test_graphs_share_a_pool();
   test_what_cannot_be_captured_is_refused();
+  test_a_capture_ends_with_its_graph_on_any_thread();
   return 0;
 }
