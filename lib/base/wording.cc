@@ -26,6 +26,7 @@ constexpr Phrase kCalls[] = {
     {"backward", "flam_backward", "backward()"},
     {"state_dict", "flam_module_state_dict($x)", "$x.state_dict()?"},
     {"resize_", "flam_resize_($x) to $a", "$x.resize_(&[$a])?"},
+    {"Size", "$a", "$a"},
     {"squeeze", "flam_squeeze($x) of dimension $a", "$x.squeeze($a)?"},
 };
 

@@ -35,6 +35,8 @@ TEST(Wording, SpeaksTheLanguage) {
        "call backward with retain_graph the first time"},
       {"torch.cat(): expected a list", "cat(): expected a list", "cat(): expected a list"},
       {"torch.linalg.solve: B is None", "linalg.solve: B is NULL", "linalg.solve: B is None"},
+      {"a target size (torch.Size([2, 3])) that", "a target size ([2, 3]) that",
+       "a target size ([2, 3]) that"},
       {"Set allow_unused=True if so", "Set allow_unused = 1 if so",
        "Set allow_unused = true if so"},
       {"not one that torch.save wrote", "not one that torch.save wrote",
