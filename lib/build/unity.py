@@ -43,6 +43,7 @@ def top_level(text: str, start: int) -> str:
 def private_names(text: str) -> set[str]:
     names = set(re.findall(r"^\s*#\s*define\s+(\w+)", text, re.MULTILINE))
     names -= set(re.findall(r"^\s*#\s*undef\s+(\w+)", text, re.MULTILINE))
+    text = re.sub(r"\bfinal\b", " ", text)  # between a class's name and what follows it
     for region in re.finditer(r"\bnamespace\s*\{", text):
         names |= set(DECLARED.findall(top_level(text, region.end())))
     for line in re.findall(r"^(?:static|inline|constexpr|const)\b[^;{=]*", text, re.MULTILINE):

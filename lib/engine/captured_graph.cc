@@ -30,7 +30,8 @@ flam_graph::~flam_graph() {
   try {
     reset();
   } catch (const fb::Error&) {
-    // The device is lost, and nothing runs there any more.
+    // The device is lost, and nothing runs there any more; or it is being captured for another
+    // graph, and what this one still runs keeps to memory that stays where it is meanwhile.
   }
 }
 
@@ -65,6 +66,8 @@ void flam_graph::capture_end() {
 void flam_graph::replay() const {
   fb::check(graph_.has_value(), fb::Code::graph_capture,
             "this graph has not been captured, and cannot be replayed");
+  fb::check(!draws_->any() || !fb::captured_draws(), fb::Code::graph_capture,
+            "a graph that draws random numbers cannot be captured as a part of another one");
   const fb::GradMode off(false);
   draws_->take([](const fb::Tensor& cell, fb::Generator::State s) {
     fb::ops::fill_(fb::ops::select(cell, 0, 0), fb::wrapped_number(int64_t(s.seed)));

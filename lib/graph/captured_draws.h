@@ -16,6 +16,7 @@ class CapturedDraws final : public RefCounted {
   explicit CapturedDraws(Device d) : device_(d) {}
 
   Device device() const { return device_; }
+  bool any() const { return !entries_.empty(); }
   // The capture has ended, on whatever thread; others that hold these see it before they draw.
   void close() { open_.store(false, std::memory_order_release); }
   bool open() const { return open_.load(std::memory_order_acquire); }

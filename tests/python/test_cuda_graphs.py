@@ -3,6 +3,7 @@ else's, and what cannot be captured says so and leaves the device usable. On the
 """
 
 import gc
+import threading
 
 import pytest
 
@@ -248,6 +249,44 @@ def test_captures_need_a_stream_of_their_own_and_an_empty_graph(torch):
         with torch.cuda.graph(graph):
             pass
     works(torch)
+
+
+def test_a_graph_may_die_while_it_is_captured(torch):
+    for elsewhere in (False, True):
+
+        def leave():
+            with torch.cuda.stream(torch.cuda.Stream()):
+                graph = torch.cuda.CUDAGraph()
+                graph.capture_begin()
+                torch.rand(4, device="cuda")
+
+        if elsewhere:
+            thread = threading.Thread(target=leave)
+            thread.start()
+            thread.join()
+        else:
+            leave()
+        gc.collect()
+        assert not torch.cuda.is_current_stream_capturing()
+        works(torch)
+        assert torch.rand(4, device="cuda").shape == (4,)
+
+
+def test_graphs_within_graphs_keep_their_numbers_or_say_that_they_cannot(torch):
+    x = torch.ones(3, device="cuda")
+    plain, random = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(plain):
+        x.add_(1)
+    with torch.cuda.graph(random):
+        torch.rand(3, device="cuda")
+    whole = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(whole):
+        plain.replay()
+        x.mul_(2)
+        with pytest.raises(RuntimeError, match="draws random numbers"):
+            random.replay()
+    whole.replay()
+    assert x.tolist() == [4, 4, 4]
 
 
 def test_pinned_memory_is_read_at_each_replay(torch):

@@ -74,8 +74,10 @@ int device_for_host(int device) {
 }
 
 Status allocate_host(int device, size_t bytes, void** out) {
-  return on_device(device_for_host(device),
-                   [&] { return cudaHostAlloc(out, bytes, cudaHostAllocPortable); });
+  return on_device(device_for_host(device), [&] {
+    const RelaxedCapture relaxed;
+    return cudaHostAlloc(out, bytes, cudaHostAllocPortable);
+  });
 }
 
 Status deallocate_host(int device, void* data, size_t) {
