@@ -132,7 +132,7 @@ void check_places(const Tensor& x, size_t dim, const Tensor& at) {
   const GradMode off(false);
   const int64_t size = x.sizes()[dim];
   for (const Tensor& end : {min(at), max(at)}) {
-    const auto place = int64_t(read_number(end));
+    const int64_t place = read_integer(end);
     check(place >= 0 && place < size, Code::index,
           "index_select(): INDICES element is out of DATA bounds, id=", place, " axis_dim=", size);
   }

@@ -202,12 +202,10 @@ Tensor repeat_interleave_each(const Tensor& x, const Tensor& repeats, std::optio
     const GradMode off(false);
     const Tensor counts = to(ravel(repeats), x.device(), Dtype::i64, false, false);  // of a number
     const Tensor times = expand(counts, Dims{n});
-    check(n == 0 || read_number(min(times)) >= 0, Code::invalid_argument,
+    check(n == 0 || read_integer(min(times)) >= 0, Code::invalid_argument,
           "repeats can not be negative");
     const Tensor ends = cumsum(times, 0);
-    const int64_t total = output_size ? *output_size
-                          : n         ? int64_t(read_number(select(ends, 0, n - 1)))
-                                      : 0;
+    const int64_t total = output_size ? *output_size : n ? read_integer(select(ends, 0, n - 1)) : 0;
     const Tensor place =
         arange(num(int64_t{0}), num(total), num(int64_t{1}), Dtype::i64, x.device());
     from = searchsorted(ends, place, false, true);

@@ -1,6 +1,7 @@
 // Where values belong in an order, which occur, and how often.
 #include <cmath>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/warning.h"
 #include "flambeau/search.h"
@@ -51,9 +52,8 @@ void check_sorter(const Tensor& sequence, const Tensor& sorter) {
         name_of(sorter.dtype()));
   if (sorter.numel() == 0) return;
   const GradMode off(false);
-  check(
-      read_number(min(sorter)) >= 0 && int64_t(read_number(max(sorter))) < sequence.sizes().back(),
-      Code::index, "torch.searchsorted(): sorter index out of range");
+  check(read_integer(min(sorter)) >= 0 && read_integer(max(sorter)) < sequence.sizes().back(),
+        Code::index, "torch.searchsorted(): sorter index out of range");
 }
 
 // Each of the three is told of once: the call that is measured first says so.
@@ -128,11 +128,12 @@ Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minlength) {
   const Call c{op::bincount, {x, weights}};
   const GradMode off(false);
   const Tensor at = to_dtype(x, Dtype::i64);
-  check(at.numel() == 0 || read_number(min(at)) >= 0, Code::invalid_argument,
+  check(at.numel() == 0 || read_integer(min(at)) >= 0, Code::invalid_argument,
         "bincount only supports 1-d non-negative integral inputs.");
   check(!weights || (weights.dim() == 1 && weights.numel() == x.numel()), Code::shape,
         "weights should be 1-d and have the same length as input");
-  const int64_t n = std::max(minlength, at.numel() ? int64_t(read_number(max(at))) + 1 : 0);
+  const int64_t greatest = at.numel() ? read_integer(max(at)) : -1;
+  const int64_t n = std::max(minlength, checked_add(greatest, 1, "bincount: the greatest value"));
   const Dtype dtype = !weights                        ? Dtype::i64
                       : weights.dtype() == Dtype::f32 ? Dtype::f32
                                                       : Dtype::f64;

@@ -1,6 +1,7 @@
 // Padding. A constant is a filled tensor with x copied into it; the other modes read x at positions
 // that repeat, dimension by dimension. Negative sizes cut off.
 #include "flambeau/pad.h"
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/formula.h"
 #include "ops/index/indices.h"
@@ -23,6 +24,11 @@ SmallVector<Sides, 8> sides_of(const Tensor& x, DimsView pad) {
         "Padding length should be less than or equal to two times the input dimension but got "
         "padding length ",
         pad.size(), " and input of dimension ", x.dim());
+  for (int64_t v : pad) {
+    check(v >= -kMostElements, Code::invalid_argument, "pad: a size must be at least ",
+          -kMostElements, ", got ", v);
+    check_extent("pad", "a size", v);
+  }
   SmallVector<Sides, 8> sides(size_t(x.dim()), Sides{0, 0});
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     sides[size_t(x.dim()) - 1 - i] = {pad[2 * i], pad[2 * i + 1]};
