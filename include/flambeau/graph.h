@@ -50,7 +50,8 @@ enum {
 FLAM_API flam_graph *flam_graph_new(void);
 
 /** Gives back a count; the last one waits for the graph's device and frees the graph. Its memory
- * goes back to the device at the next `flam_memory_empty_cache`.
+ * goes back to the device at the next `flam_memory_empty_cache`. A capture that has not ended is
+ * dropped; on CUDA that takes the thread that began it.
  *
  * - `graph`: the graph, or `NULL`.
  */

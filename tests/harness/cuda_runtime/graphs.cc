@@ -2,6 +2,7 @@
 // has for one, what was captured and what can be launched.
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "contract.h"
@@ -11,8 +12,12 @@ using namespace cuda_runtime;
 namespace {
 
 std::mutex g_mutex;
-std::map<cudaStream_t, cudaStreamCaptureMode>& begun() {
-  static auto& all = *new std::map<cudaStream_t, cudaStreamCaptureMode>;
+struct Begun {
+  cudaStreamCaptureMode mode;
+  std::thread::id thread;
+};
+std::map<cudaStream_t, Begun>& begun() {
+  static auto& all = *new std::map<cudaStream_t, Begun>;
   return all;
 }
 
@@ -41,7 +46,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
       devices().capture_begin(call.current, stream, flambeau::hal::CaptureMode::global);
   if (status != flambeau::hal::Status::ok) return call.answer(status);
   const std::lock_guard lock(g_mutex);
-  begun()[stream] = mode;
+  begun()[stream] = {mode, std::this_thread::get_id()};
   count(mode, 1);
   return call.returns(cudaSuccess);
 }
@@ -54,7 +59,10 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
   {
     const std::lock_guard lock(g_mutex);
     if (const auto at = begun().find(stream); at != begun().end()) {
-      count(at->second, -1);
+      const bool bound = at->second.mode != cudaStreamCaptureModeRelaxed;
+      if (bound && at->second.thread != std::this_thread::get_id())
+        return call.returns(cudaErrorStreamCaptureWrongThread);
+      count(at->second.mode, -1);
       begun().erase(at);
     }
   }
