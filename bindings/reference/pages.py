@@ -22,7 +22,7 @@ import text  # noqa: E402
 from model import Api, Function  # noqa: E402
 
 GROUPS = {
-    "Basics": "common error tensor creation device generator environment",
+    "Basics": "common error warning tensor creation device generator environment",
     "Element by element": "pointwise binary compare ternary activation special bessel polynomial "
     "numeric probability",
     "Sums and statistics": "reduce running moments sort search matrix distance",
@@ -31,7 +31,7 @@ GROUPS = {
     "Networks": "conv pool norm attention recurrent embedding image loss margin random init",
     "Modules and training": "module layers blocks transformer optim optim_step schedule autograd saved amp",
     "Data and files": "data io state",
-    "Memory, streams and tools": "memory stream profiler progress plot",
+    "Memory, streams and tools": "memory stream graph profiler progress plot",
 }
 
 

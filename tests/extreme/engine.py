@@ -68,6 +68,7 @@ class Engine:
                 self.makers.setdefault(f.result["type"].split()[0], []).append(f)
         self.recipes: dict[str, tuple[Signature, int] | None] = {}
         self.shared: dict[tuple, Value] = {}
+        self.open: list[tuple] = []  # how to end what a call needed around it, outermost first
         self.void = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda user: None)
         self.nothing = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 5)(lambda *_: 0)
         out = ctypes.c_int32()
@@ -117,6 +118,12 @@ class Engine:
                 value = values.plain(s, self.record, rng, first=True)
             given.append(value)
         return given
+
+    def close(self) -> None:
+        """Ends what the last call needed around it: a stream pushed, a capture begun."""
+        while self.open:
+            self.run(*self.open.pop())
+        self.run("flam_error_clear")
 
     def check_device(self) -> None:
         """The pending error has the code of what the kernel found; its text says what it cost."""
@@ -238,6 +245,7 @@ class Engine:
 
     def attempt(self, f: Signature, number: int) -> dict[str, Value]:
         """The arguments of a call that may work: the first attempts are the likeliest."""
+        self.close()
         found = self.by_chance(f, number)
         if number == 0:
             fitting = working.arguments(self, f)

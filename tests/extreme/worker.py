@@ -75,7 +75,7 @@ class Worker:
             self.use(result)
         self.engine.check_device()
         run("flam_frame_pop", ctypes.c_uint64(frame))
-        run("flam_error_clear")
+        self.engine.close()
         return not failed
 
     def fault(self, f: Signature, result, code: int) -> str:

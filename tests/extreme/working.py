@@ -127,6 +127,37 @@ class Maker:
     def stream(self) -> Value:
         return self.made("stream_current", device=self.simulated())
 
+    def beside(self) -> None:
+        """The current stream is a new one until the call is over."""
+        scope = ctypes.c_uint64()
+        place = values.pointer("scope", scope)
+        stream = self.made("stream_new", device=self.simulated())
+        self.engine.call("flam_stream_push", stream=stream, out_scope=place)
+        self.ok("stream_push")
+        self.engine.open.append(("flam_scope_pop", scope))
+
+    def to_capture(self) -> dict[str, Value]:
+        """A graph that lives until the call is over, so that no capture outlasts it."""
+        self.beside()
+        graph = self.made("graph_new")
+        self.engine.open.append(("flam_graph_release", *graph.arguments))
+        return {"graph": graph, "device": self.simulated()}
+
+    def capturing(self) -> dict[str, Value]:
+        given = self.to_capture()
+        self.engine.call("flam_graph_capture_begin", **given)
+        self.ok("graph_capture_begin")
+        return given
+
+    def captured(self) -> dict[str, Value]:
+        self.beside()
+        graph = self.made("graph_new")
+        self.engine.call("flam_graph_capture_begin", graph=graph, device=self.simulated())
+        self.made("zeros", size=values.array("int64_t", [4]), device=self.simulated())
+        self.engine.call("flam_graph_capture_end", graph=graph)
+        self.ok("graph_capture_end")
+        return {"graph": graph}
+
     def norm(self) -> Value:
         return self.made("nn_batch_norm", spatial=self.number(1), num_features=self.number(4))
 
@@ -300,6 +331,10 @@ CALLS = {
     "grad_scaler_unscale": Maker.scaler,
     "grad_scaler_unscale_params": Maker.scaler,
     "grad_scaler_update": lambda m: m.scaler("grad_scaler_step"),
+    "graph_capture_begin": Maker.to_capture,
+    "graph_capture_end": Maker.capturing,
+    "graph_pool": Maker.captured,
+    "graph_replay": Maker.captured,
     "grid_sample": lambda m: {"input": m.f32(1, 1, 4, 4), "grid": m.f32(1, 2, 2, 2)},
     "gru": lambda m: m.sequence(3) | {"hx": m.f32(1, 2, 4)},
     "gru_cell": lambda m: m.cells(3) | {"hx": m.f32(2, 4)},

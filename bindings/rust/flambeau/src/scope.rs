@@ -6,7 +6,7 @@ use crate::{
     access::reading,
     call::check,
     sys::{self, flam_scope},
-    Device, DeviceType, Dtype, Error, Layer, Result, Status, Stream,
+    Device, DeviceType, Dtype, Error, Layer, MemoryPool, Result, Status, Stream,
 };
 
 /// The scopes of one thread, innermost last. The engine ends them in reverse order only, and guards
@@ -242,6 +242,22 @@ impl Stream {
         let _access = reading();
         // SAFETY: a live handle and a place to write to.
         unsafe { check(sys::flam_stream_push(self.raw(), &mut token))? };
+        Ok(Scope::new(token))
+    }
+}
+
+impl MemoryPool {
+    /// Lets this thread's allocations on the pool's device come out of it until the guard is
+    /// dropped.
+    ///
+    /// # Errors
+    ///
+    /// None but those of a failed operand.
+    pub fn push(&self) -> Result<Scope> {
+        let mut token = 0;
+        let _access = reading();
+        // SAFETY: a live handle and a place to write to.
+        unsafe { check(sys::flam_memory_pool_push(self.raw(), &mut token))? };
         Ok(Scope::new(token))
     }
 }

@@ -1,9 +1,10 @@
 //! Two simulated GPUs: the variable is set before the first call, so that this file is one test.
 
 use flambeau::{
-    cuda_is_available, cuda_unavailable_reason, memory,
-    options::{CreationOptions, EventOptions, StreamOptions},
-    Device, DeviceType, Event, Status, Stream, Tensor,
+    cuda_is_available, cuda_unavailable_reason,
+    memory::{self, MemoryPool},
+    options::{CreationOptions, EventOptions, GraphCaptureBeginOptions, StreamOptions},
+    Device, DeviceType, Event, Graph, Status, Stream, Tensor,
 };
 
 #[test]
@@ -39,4 +40,39 @@ fn tensors_live_on_simulated_devices() {
     event.synchronize().unwrap();
     assert!(event.query().unwrap());
     assert_eq!(y.to_vec::<f32>().unwrap(), [2.0, 4.0]);
+
+    a_step_is_captured(&x.detach().unwrap(), &stream);
+    memory_comes_out_of_a_pool(there);
+}
+
+fn a_step_is_captured(x: &Tensor, stream: &Stream) {
+    let mut graph = Graph::new().unwrap();
+    assert_eq!(graph.replay().unwrap_err().status(), Status::GraphCapture);
+    let y = {
+        let _scope = stream.push().unwrap();
+        let options = GraphCaptureBeginOptions::default().device(x.device());
+        graph.capture_begin_with(None, options).unwrap();
+        let y = x.add(1.0).unwrap();
+        graph.capture_end().unwrap();
+        y
+    };
+    let mut written = x.clone();
+    written.mul_(10.0).unwrap();
+    graph.replay().unwrap();
+    assert_eq!(y.to_vec::<f32>().unwrap(), [11.0, 21.0]);
+}
+
+fn memory_comes_out_of_a_pool(device: Device) {
+    let pool = MemoryPool::new_with(Some(device)).unwrap();
+    let place = |in_pool: bool| {
+        let _scope = in_pool.then(|| pool.push().unwrap());
+        zeros_on(device).data_ptr()
+    };
+    let (inside, outside) = (place(true), place(false));
+    assert_ne!(inside, outside);
+    assert_eq!(place(true), inside);
+}
+
+fn zeros_on(device: Device) -> Tensor {
+    flambeau::zeros_with(&[8], CreationOptions::default().device(device)).unwrap()
 }
