@@ -50,6 +50,7 @@ class Walk {
   Task& task(const Edge& e);
   // `maker`: the node that made the gradient; null for the caller.
   void deliver(const Edge& e, Tensor grad, const Node* maker);
+  void run_all();
   void run_leaf(Task& t);
   void run_node(Task& t);
   void show(const Task& t, Tensors& dy, const NodeScope& scope);
@@ -396,6 +397,16 @@ void Walk::run() {
   const BackwardPhase phase;
   const RunningPass pass(this, accumulate_, &unpacked_);
   GradMode mode(create_);
+  try {
+    run_all();
+  } catch (...) {
+    used_.join_if_possible();
+    throw;
+  }
+  used_.join();
+}
+
+void Walk::run_all() {
   for (size_t i = 0; i < roots_.size(); ++i) task(roots_[i]).waiting++;
   for (size_t i = 0; i < roots_.size(); ++i) deliver(roots_[i], root_grads_[i], nullptr);
   while (!ready_.empty()) {
@@ -407,7 +418,6 @@ void Walk::run() {
       run_leaf(*t);
     }
   }
-  used_.join();
 }
 
 Walk prepared(TensorsView roots, TensorsView grads, bool retain, bool create, bool accumulate) {

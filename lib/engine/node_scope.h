@@ -17,6 +17,7 @@ class UsedStreams {
   void add(Stream s);
   // What comes next on the caller's streams runs after all that the walk's nodes enqueued.
   void join() const;
+  void join_if_possible() const noexcept;  // where a pass has failed already
 
  private:
   SmallVector<Stream, 4> used_;

@@ -122,6 +122,27 @@ x.grad = None
 (host.cpu() * 2).sum().backward()
 same(x.grad, 4 * numbers)
 """,
+    "a pass that fails": """
+kept = []
+
+class Fails(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, dy):
+        kept.append(dy * 3)
+        raise KeyError("no gradient")
+
+y = on(side, lambda x: (Fails.apply(x) * 5).sum(), x)
+try:
+    y.backward()
+except KeyError:
+    same(kept[0], torch.full((1000,), 15.0))
+else:
+    raise AssertionError("nothing failed")
+""",
     "recomputed": """
 from flambeau.utils.checkpoint import checkpoint
 loss = on(side, lambda x: checkpoint(lambda t: (t * t).square(), x, use_reentrant=False).sum(), x)
