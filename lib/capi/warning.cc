@@ -38,6 +38,7 @@ class TextSink final : public WarningSink {
   void warn(Warning, const std::string& text) override {
     {
       const std::lock_guard lock(mutex_);
+      if (told_.size() >= kMostTold) told_.clear();
       if (!told_.insert(text).second && !warn_always) return;
     }
     // Nobody reads any more: no reason for a call to fail.
@@ -45,6 +46,8 @@ class TextSink final : public WarningSink {
   }
 
  private:
+  // Texts name shapes: a program that never repeats one must not grow by them.
+  static constexpr size_t kMostTold = 1000;
   int descriptor_;
   std::mutex mutex_;
   std::unordered_set<std::string> told_;

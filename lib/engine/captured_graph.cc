@@ -29,7 +29,7 @@ flam_graph::~flam_graph() {
   if (!graph_) return;
   try {
     reset();
-  } catch (const fb::Error&) {
+  } catch (...) {
     // The device is lost, and nothing runs there any more; or it is being captured for another
     // graph, and what this one still runs keeps to memory that stays where it is meanwhile.
   }

@@ -45,7 +45,8 @@ void check_reports(Device d) {
   Report* r = find(d, false);
   if (!r) return;
   const std::atomic_ref state(r->state);
-  if (state.load(std::memory_order_acquire) != Report::published) return;
+  int32_t expected = Report::published;  // and of threads that read at once, one gets it
+  if (!state.compare_exchange_strong(expected, Report::claimed, std::memory_order_acquire)) return;
   const Report seen = *r;
   state.store(Report::none, std::memory_order_release);
   throw_index(seen.op, seen.index, seen.dim, seen.size);
