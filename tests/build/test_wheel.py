@@ -44,6 +44,9 @@ def run(*command, **options):
     return result.stdout
 
 
+MINORS = range(10, 15)  # the versions that the wheel is for
+
+
 def interpreters(named):
     """By minor version, a Python that makes environments, and why those that cannot do not."""
     found, lacking = {}, {}
@@ -61,14 +64,19 @@ def interpreters(named):
     return found, lacking
 
 
-def each_python():
-    """A case for every minor version from 10 on; one that cannot be tried says why."""
-    named = [f"/usr/bin/python3.{n}" for n in range(10, 15)] + [sys.executable]
-    named += glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
-    found, lacking = interpreters(named)
-    for minor in sorted(n for n in (*found, *lacking) if n >= 10):
-        marks = pytest.mark.skip(reason=lacking[minor]) if minor in lacking else ()
+def cases(found, lacking):
+    """One for every minor version that the wheel is for, and newer ones that are here; one that
+    cannot be tried says why."""
+    for minor in sorted({*MINORS, *(n for n in found if n > MINORS[-1])}):
+        why = lacking.get(minor, f"there is no Python 3.{minor} here")
+        marks = () if minor in found else pytest.mark.skip(reason=why)
         yield pytest.param(found.get(minor), marks=marks, id=f"3.{minor}")
+
+
+def each_python():
+    named = [f"/usr/bin/python3.{n}" for n in MINORS] + [sys.executable]
+    named += glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+    return cases(*interpreters(named))
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +123,15 @@ def test_a_python_without_ensurepip_is_left_out_with_the_reason(tmp_path):
     assert str(bare) in lacking[minor] and "ensurepip" in lacking[minor]
     found, lacking = interpreters([str(bare), sys.executable])
     assert found == {minor: sys.executable} and not lacking
+
+
+def test_a_python_that_is_not_here_is_a_case_with_the_reason():
+    told = {case.id: case for case in cases({9: "old", 12: "here", 15: "new"}, {11: "no venv"})}
+    assert list(told) == [f"3.{n}" for n in (*MINORS, 15)]
+    tried = [case.values[0] for case in told.values() if not case.marks]
+    reasons = {name: case.marks[0].kwargs["reason"] for name, case in told.items() if case.marks}
+    assert tried == ["here", "new"] and reasons["3.11"] == "no venv"
+    assert reasons["3.14"] == "there is no Python 3.14 here" and len(reasons) + 2 == len(told)
 
 
 def test_its_name_says_where_it_runs(wheel):
