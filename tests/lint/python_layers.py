@@ -1,6 +1,7 @@
 """Who may import whom in the Python package: downwards only, and nobody in a circle. Imports inside
-functions count, and so do the tables named `_LAZY` of what is loaded on first use. A package's own
-file (`nn/__init__.py`) is a module beside those that it holds.
+functions count, and so do the tables named `_LAZY` of what is loaded on first use, and names handed
+to `import_module`; one that is computed would hide what is imported. A package's own file
+(`nn/__init__.py`) is a module beside those that it holds.
 """
 
 from __future__ import annotations
@@ -30,10 +31,7 @@ LAYERS = [
 ]
 PACKAGES = LAYERS.index("")
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
-# What is loaded on first use from above, and why that is no design to copy.
-LATE = {
-    ("utils.benchmark._timer", "__init__"): "what a timed statement calls `torch` is the package",
-}
+COMPUTE = {"_on_demand", "_methods"}  # import by names that their callers' tables, read here, hold
 
 
 def module_of(path: Path) -> str:
@@ -57,17 +55,44 @@ def absolute(module: str, node: ast.ImportFrom) -> str | None:
     return ".".join([*folder, *(node.module or "").split(".")]).strip(".")
 
 
+def imported_by_name(node: ast.AST) -> ast.expr | None:
+    """What a call of `import_module` or `__import__` imports, as an expression."""
+    if not isinstance(node, ast.Call) or not (node.args or node.keywords):
+        return None
+    called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    if called not in ("import_module", "__import__"):
+        return None
+    return node.args[0] if node.args else node.keywords[0].value
+
+
+def computed_imports(text: str, module: str) -> Iterator[int]:
+    """Lines that import by a computed name. Allowed where names come from a table that `tables`
+    reads, and at the top, which may see everything."""
+    tree = ast.parse(text)
+    if module in COMPUTE or rank(module) == len(LAYERS) - 1 or any(_named(tree, "_PARTS")):
+        return
+    for node in ast.walk(tree):
+        name = imported_by_name(node)
+        if name is not None and not isinstance(name, ast.Constant):
+            yield node.lineno
+
+
+def _named(tree: ast.Module, name: str) -> Iterator[ast.Assign]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name:
+            yield node
+
+
 def tables(tree: ast.Module, module: str) -> Iterator[tuple[str, int]]:
     """The modules that a `_LAZY` table names as its keys, and those whose names `_PARTS` splits."""
     folder = module.split(".")[:-1]
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_LAZY":
-            for key in node.value.keys:
-                if isinstance(key, ast.Constant):
-                    yield ".".join([*folder, key.value]), key.lineno
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_PARTS":
-            for name in node.value.func.value.value.split():
-                yield ".".join([*folder, name]), node.lineno
+    for node in _named(tree, "_LAZY"):
+        for key in node.value.keys:
+            if isinstance(key, ast.Constant):
+                yield ".".join([*folder, key.value]), key.lineno
+    for node in _named(tree, "_PARTS"):
+        for name in node.value.func.value.value.split():
+            yield ".".join([*folder, name]), node.lineno
 
 
 def imports(text: str, module: str, known: set[str]) -> Iterator[tuple[str, int]]:
@@ -82,7 +107,13 @@ def imports(text: str, module: str, known: set[str]) -> Iterator[tuple[str, int]
     for name, line in tables(tree, module):
         yield found(name) or name, line
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        named = imported_by_name(node)
+        if isinstance(named, ast.Constant):
+            rest = named.value.lstrip(".")
+            base = absolute(module, ast.ImportFrom(rest, [], len(named.value) - len(rest)))
+            if base is not None and found(base):
+                yield found(base), node.lineno
+        elif isinstance(node, ast.Import):
             for alias in node.names:
                 first, _, rest = alias.name.partition(".")
                 if first == PACKAGE.name and found(rest):
@@ -101,8 +132,11 @@ def check(root: Path, files: list[Path]) -> list[str]:
     faults, graph = [], {}
     for module, path in paths.items():
         graph[module] = set()
-        for used, line in imports((root / path).read_text(), module, known):
-            if used == module or (module, used) in LATE:
+        text = (root / path).read_text()
+        for line in computed_imports(text, module):
+            faults.append(f"{path}:{line}: {module} imports a module by a name that is computed")
+        for used, line in imports(text, module, known):
+            if used == module:
                 continue
             graph[module].add(used)
             if used not in known:

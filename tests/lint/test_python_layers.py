@@ -35,12 +35,26 @@ def test_the_package_is_in_order():
         "from ._torch import empty",
         "import flambeau._torch",
         "def f():\n    from . import _torch",
+        'import_module("flambeau._torch")',
+        'importlib.import_module(name="._torch", package=__package__)',
+        '__import__("flambeau._torch")',
         '_LAZY = {"_torch": "empty"}',
     ],
 )
 def test_upward_imports_are_faults(tmp_path, text):
     assert "does not see _torch" in faults(tmp_path, _tensor=text, _torch="")[0]
     assert faults(tmp_path, _torch="", fx=text) == []
+
+
+@pytest.mark.parametrize(
+    "name", ['f"flambeau.{kind}"', "name", '"." + name, __package__', "name=folder"]
+)
+def test_names_that_are_computed_are_faults(tmp_path, name):
+    text = f"def f(name):\n    return importlib.import_module({name})"
+    found = faults(tmp_path, _functions=text)
+    assert len(found) == 1 and "_functions.py:2: " in found[0] and "computed" in found[0]
+    assert faults(tmp_path, _functions="", _on_demand=text, as_torch=text) == []
+    assert faults(tmp_path, fx='_PARTS = "a b".split()\n' + text, a="", b="") == []
 
 
 def test_circles_are_faults(tmp_path):

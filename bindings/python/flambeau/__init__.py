@@ -3,6 +3,8 @@
 Functions, types and Tensor come from `_torch`; packages (`nn`, `optim`, `utils`, ...) are loaded on
 first use, so that the import stays short. Nothing below imports this file."""
 
+import sys as _sys
+
 from . import _methods, _torch
 from ._functions import CHECKS as _checks
 from ._on_demand import by_name as _by_name
@@ -12,6 +14,7 @@ from .version import __version__
 
 globals().update({name: v for name, v in vars(_torch).items() if not name.startswith("_")})
 globals().update(_checks)
+_torch._package = _sys.modules[__name__]
 
 _PACKAGES = (
     "_C __future__ _dynamo _higher_order_ops _utils accelerator amp ao as_torch autograd backends "
@@ -26,6 +29,7 @@ _LAZY = {
     "native_layer_norm norm_except_dim nuclear_norm poisson_nll_loss",
     "_places": "get_include get_library",
     "_streams": "Event Stream",
+    "accelerator": "get_device_module",
     "amp": "GradScaler autocast",
     "amp.autocast_mode": "clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
     "get_autocast_gpu_dtype is_autocast_available is_autocast_cache_enabled "

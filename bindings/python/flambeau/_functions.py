@@ -1,7 +1,6 @@
 """Functions of the top-level module that are Python's own: questions about values, and defaults."""
 
 import functools
-import importlib
 
 from ._call import _number
 from ._deprecated import warn_once
@@ -9,7 +8,6 @@ from ._deprecated.tensor_types import dtype_of
 from ._gen import api, ops
 from ._tensor import Tensor
 from ._types import Size
-from ._types import device as device_type
 
 
 def is_tensor(obj):
@@ -149,12 +147,6 @@ def set_num_interop_threads(num_threads):
 def set_flush_denormal(mode):
     """Whether denormal numbers become zero: not supported, which the result says."""
     return False
-
-
-def get_device_module(device=None):
-    """Such as `torch.cuda` for a device."""
-    kind = "cpu" if device is None else device_type(device).type
-    return importlib.import_module(f"flambeau.{kind}")
 
 
 def _assert(condition, message):

@@ -81,6 +81,15 @@ def loader(namespace, table, modules="", torch_name=None):
     return __getattr__
 
 
+def of_torch(module, name):
+    """The package's object of torch's name in a module of torch's, or above it; None without."""
+    first, *parts = module.split(".")
+    for n in range(len(parts), -1, -1) if first == "torch" else ():
+        with contextlib.suppress(ImportError, AttributeError):
+            return getattr(importlib.import_module(".".join([__package__, *parts[:n]])), name)
+    return None
+
+
 @contextlib.contextmanager
 def during(names, **values):
     """A `with` block in which these names of a dictionary, such as a module's own, have other

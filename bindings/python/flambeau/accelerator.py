@@ -1,7 +1,9 @@
 """`torch.accelerator`: the GPU if there is one. Its memory functions take any device here, the cpu
 and simulated ones too, so that a program reports memory in one way wherever it runs."""
 
-from . import cuda
+import os
+
+from . import cpu, cuda
 from ._gen import api
 from ._memory import of_device as _of_device
 from ._types import device as _device
@@ -18,6 +20,18 @@ def current_accelerator(check_available=False):
     return _device("cuda") if cuda.is_available() else None
 
 
+def get_device_module(device=None):
+    """The module of a kind of device, such as `torch.cuda`; by default the GPU's where there is
+    one."""
+    kind = "cuda" if cuda.is_available() else "cpu"
+    kind = kind if device is None else _device(device).type
+    if kind not in ("cpu", "cuda"):
+        raise RuntimeError(
+            f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'."
+        )
+    return cuda if kind == "cuda" else cpu
+
+
 def _any(device):
     """A device argument (None, number, string, device): numbers count GPUs, None is the current
     one."""
@@ -31,6 +45,4 @@ def memory_timeline(path):
     """Writes an HTML page about the memory of every device: how much was in use over time, and who
     held it at the peak, by module, op and shape. What it shows was recorded since
     `torch.cuda.memory._record_memory_history()`."""
-    import os
-
     api.memory_timeline(os.fspath(path))

@@ -12,13 +12,14 @@ import os
 import pickle
 import sys
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 
 from . import _storage
 from ._deprecated.tensor_types import DTYPE_NAMES
 from ._exchange import raw_bytes
 from ._factory import from_bytes
+from ._on_demand import of_torch
 from ._storage import TypedStorage, UntypedStorage
 from ._tensor import Tensor
 from ._types import DTYPES, NAMES, Size, dtype
@@ -226,8 +227,6 @@ def _with_state(tensor, state):
 
 def _allowed():
     """The globals that a file may name, as (module, name) -> what to use."""
-    from collections import Counter, defaultdict
-
     from .nn.parameter import Parameter
 
     found = {
@@ -331,7 +330,7 @@ class _Unpickler(pickle.Unpickler):
         found = self.known.get((module, name)) or _safe_globals.get((module, name))
         if found is not None:
             return found
-        ours = _find_ours(module, name) if self.trusted or _safe_globals else None
+        ours = of_torch(module, name) if self.trusted or _safe_globals else None
         if not self.trusted and (ours is None or ours not in _safe_globals.values()):
             raise pickle.UnpicklingError(
                 f"Weights only load failed. The file names the global {module}.{name}, which is "
@@ -356,20 +355,6 @@ class _Unpickler(pickle.Unpickler):
             made = from_bytes(data, (count,), unit, "cpu")
             self.storages[key] = self.place(TypedStorage(made), location)
         return self.storages[key]
-
-
-def _find_ours(module, name):
-    """flambeau's object of torch's name, for files with whole modules in them, or None."""
-    import importlib
-
-    if module.partition(".")[0] != "torch":
-        return None
-    folder = "flambeau" + module[len("torch") :]
-    while folder:
-        try:
-            return getattr(importlib.import_module(folder), name)
-        except (ImportError, AttributeError):
-            folder = folder.rpartition(".")[0]
 
 
 # What `load` takes for `map_location`, for annotations.

@@ -2,7 +2,6 @@
 `allow_mutation_on_saved_tensors`, and `disable_saved_tensors_hooks`, which forbids them."""
 
 import contextlib
-import functools
 import weakref
 
 from .._call import _fast
@@ -30,11 +29,7 @@ def _unpack(user, packed, out_tensor):
     out_tensor[0] = given_away(found)
 
 
-_FUNCTIONS = {
-    "pack": _pack,
-    "unpack": _unpack,
-    "drop_packed": DROP_SECOND,
-}
+_FUNCTIONS = {"pack": _pack, "unpack": _unpack, "drop_packed": DROP_SECOND}
 
 
 class saved_tensors_hooks(Scope):
@@ -58,11 +53,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Inside, saved tensors are kept on the cpu and come back to their device in backward."""
 
     def __init__(self, pin_memory=False, device_type="cuda"):
-        import importlib
-
-        # A kind of device is a module of the package, which says whether there is one to pin for.
-        package = __name__.partition(".")[0]
-        pinned = pin_memory and importlib.import_module(f"{package}.{device_type}").is_available()
+        pinned = pin_memory and api.device_is_available(device_type)
 
         def pack(tensor):
             if not pin_memory:

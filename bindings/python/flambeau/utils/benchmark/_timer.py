@@ -4,18 +4,17 @@ The clock is read when the devices have done what was asked of them, so that a l
 early does not look fast."""
 
 import statistics
+import textwrap
 import timeit as _timeit
 from time import perf_counter
 
-from ... import _torch
+from ... import _torch, cuda
 
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
 def timer():
     """The time in seconds, after the GPU in use has come to rest."""
-    from ... import cuda
-
     if cuda.is_available():
         cuda.synchronize()
     return perf_counter()
@@ -78,12 +77,7 @@ class Timer:
             raise ValueError("Timer: only statements in Python are measured")
         if global_setup:
             raise ValueError("Timer: global_setup is for statements in C++")
-        import textwrap
-
-        import flambeau
-
-        names = dict(globals or {})
-        names.setdefault("torch", flambeau)
+        names = {"torch": _torch._package, **(globals or {})}
         stmt, setup = textwrap.dedent(stmt).strip(), textwrap.dedent(setup).strip()
         self._timer = _timeit.Timer(stmt, setup, timer=timer, globals=names)
         self._facts = {
