@@ -176,6 +176,15 @@ def test_summary_writer(torch, tmp_path):
     assert any(f.stat().st_size for f in tmp_path.iterdir())
 
 
+def test_anomaly_mode_begins_with_its_block(torch):
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
+        mode = torch.autograd.detect_anomaly()
+    assert not torch.is_anomaly_enabled()
+    with mode:
+        assert torch.is_anomaly_enabled()
+    assert not torch.is_anomaly_enabled()
+
+
 def test_anomaly_mode_names_the_formula(torch, device):
     x = torch.zeros(2, device=device, requires_grad=True)
     with torch.autograd.set_detect_anomaly(True):

@@ -152,4 +152,7 @@ class detect_anomaly(set_detect_anomaly):
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging."
         )
-        super().__init__(True, check_nan)
+        self._check_nan = check_nan
+
+    def __enter__(self):
+        super().__init__(True, self._check_nan)
