@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.golden import modules
+
 
 def test_classes(torch):
     assert torch.cuda.OutOfMemoryError is torch.OutOfMemoryError and issubclass(
@@ -117,6 +119,95 @@ def test_errors_name_the_module_by_its_path(torch, device):
     net.trunk = torch.nn.Sequential(layer)
     with pytest.raises(RuntimeError, match=r'parameter weight of "trunk\.0" \(Linear\)'):
         net(torch.ones(1, 2))
+
+
+def parent(torch, child):
+    """A network that holds a module as `enc.0` and passes on what it is given."""
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.enc = torch.nn.ModuleList([child])
+
+        def forward(self, *given):
+            return self.enc[0](*given)
+
+    return Net()
+
+
+WRONG = {
+    "nothing": lambda torch: (),
+    "words": lambda torch: ("a",) * 3,
+    "a list": lambda torch: ([torch.ones(2)],),
+    "no dimensions": lambda torch: (torch.ones(()),),
+    "nine dimensions": lambda torch: (torch.ones((1,) * 9),) * 3,
+    "other sizes": lambda torch: (torch.ones(2, 3, 5), torch.ones(5, 3)),
+    "truth values": lambda torch: (torch.ones(2, 4, 4, dtype=torch.bool),),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", modules.CASES)
+def test_whatever_a_layer_refuses_names_its_path_once(torch, name):
+    refused = 0
+    for what, given in WRONG.items():
+        net = parent(torch, getattr(torch.nn, name)(**modules.CASES[name]))
+        try:
+            net(*given(torch))
+        except Exception as problem:
+            refused += 1
+            places = [line for line in str(problem).split("\n")[1:] if '"enc.0' in line]
+            assert len(places) == 1 and "Net" not in str(problem), (what, problem)
+    assert refused > 1
+
+
+class Unusual(ValueError):
+    pass
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        ValueError("mine"),
+        Unusual("mine"),
+        KeyError("mine"),
+        RuntimeError("mine", 2),
+        OSError(2, ""),
+    ],
+)
+def test_what_a_program_raises_in_a_module_stays_as_it_is(torch, problem):
+    class Own(torch.nn.Module):
+        def forward(self, x):
+            raise problem
+
+    given = problem.args
+    with pytest.raises(type(problem)) as found:
+        parent(torch, Own())(1)
+    assert found.value is problem and problem.args == given
+
+    class Wraps(torch.nn.Module):
+        def forward(self, x):
+            try:
+                return torch.nn.functional.linear("a", x)
+            except TypeError as below:
+                raise problem from below
+
+    with pytest.raises(type(problem)) as found:
+        parent(torch, Wraps())(1)
+    assert found.value is problem and problem.args == given
+
+
+def test_what_the_package_raises_for_a_program_names_the_module(torch):
+    class Own(torch.nn.Module):
+        def forward(self, *given):
+            return torch.nn.functional.linear(*given)
+
+    with pytest.raises(TypeError, match=r'(?s)^linear\(\): .*not str\n  in "enc\.0" \(Own\)$'):
+        parent(torch, Own())("a", "b")
+    with pytest.raises(TypeError, match=r"(?s)not str\n  in Own$"):
+        Own()("a", "b")
+    with pytest.raises(TypeError, match=r"not str$"):
+        Own().forward("a", "b")
 
 
 def test_checks_raise_the_error_of_their_name(torch):

@@ -3,12 +3,13 @@
 Nothing here is on the path of a current call: the callers look first whether they were given an old
 form. A warning stands at the line of the program that led to it, however deep the call went."""
 
+import functools
 import sys
 import warnings
 
 from .._library import fast
 
-_PACKAGE = __name__.partition(".")[0] + "."
+PACKAGE = __name__.partition(".")[0] + "."
 _told = set()
 
 
@@ -22,7 +23,7 @@ def warn_once(text):
 def warn(text, kind=UserWarning):
     """A warning, as often as Python's filters let it through."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, kind, stacklevel=level)
 
@@ -79,6 +80,18 @@ def numbers_first(function, given, factors, **named):
 
 def _operands(function):
     return function.__code__.co_argcount
+
+
+def renamed(current, old, text, kind=FutureWarning):
+    """A function under its older name."""
+
+    @functools.wraps(current)
+    def run(*args, **named):
+        warn(text, kind)
+        return current(*args, **named)
+
+    run.__name__ = old
+    return run
 
 
 def moved(spelling, instead):

@@ -8,10 +8,15 @@ Every Module has a `flam_module` without a forward, made when something is first
 repeats one registration there. Two kinds of entry have no path and are left out: one whose name is
 no part of a path, and a child that holds the module it is registered with."""
 
+from ..._deprecated import PACKAGE
+from ..._errors import Error
 from ..._gen import api
 from ..._gen.api import module_handle
 
 KEY = "_flam"
+# Whose argument is a text, unlike a KeyError's.
+KINDS = ArithmeticError, AssertionError, AttributeError, IndexError, RuntimeError, TypeError
+KINDS += (ValueError,)
 
 # A program's own `__getstate__` may return the dictionary whole: a copy has no place in the tree.
 module_handle.__reduce__ = lambda handle: (type(None), ())
@@ -57,3 +62,31 @@ def _holds(module, wanted, seen):
     seen.add(id(module))
     children = (c for c in module._modules.values() if c is not None and id(c) not in seen)
     return any(_holds(child, wanted, seen) for child in children)
+
+
+def place(problem, module):
+    """Adds the path of the module that is left first to what the package raised in it, in the form
+    of the library's own errors. What a program raises stays as it is."""
+    last = problem.__traceback__
+    call = last.tb_frame.f_code
+    while last.tb_next:
+        last = last.tb_next
+        if last.tb_frame.f_code is call:  # an inner module was left before
+            return
+    ours = (last.tb_frame.f_globals.get("__name__", "") + ".").startswith(PACKAGE)
+    plain = type(problem).__module__ in ("builtins", Error.__module__)
+    if not ours or not plain or [*map(type, problem.args)] != [str]:
+        return
+    (text,) = problem.args
+    where = _place_of(module)
+    if "\n  in " not in text and where not in text:
+        problem.args = (f"{text}\n  in {where}",)
+
+
+def _place_of(module):
+    """`"net.0" (LSTM)`, or of a root its type alone: only the library's errors know. That of a
+    module without a forward comes at once."""
+    try:
+        api.module_forward(handle_of(module), [])
+    except Error as told:
+        return str(told).partition("\n  in ")[2] or type(module).__name__

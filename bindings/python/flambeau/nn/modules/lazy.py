@@ -3,6 +3,7 @@ shape; then they keep their identity, are drawn, and the module becomes the laye
 
 from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from . import batchnorm, conv, instancenorm, linear
+from ._paths import KINDS, place
 from .module import Module
 
 
@@ -23,9 +24,13 @@ class LazyModuleMixin:
 
     def __call__(self, *args, **kwargs):
         if self.has_uninitialized_params():
-            self.initialize_parameters(*args, **kwargs)
-            if self.has_uninitialized_params():
-                raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+            try:
+                self.initialize_parameters(*args, **kwargs)
+                if self.has_uninitialized_params():
+                    raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+            except KINDS as problem:
+                place(problem, self)
+                raise
         if self.cls_to_become is not None:
             self.__class__ = self.cls_to_become
         return Module.__call__(self, *args, **kwargs)

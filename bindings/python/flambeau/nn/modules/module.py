@@ -10,16 +10,16 @@ mentions it."""
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 
 from ..._call import _fast
+from ..._deprecated import warn
 from ..._library import scope
 from ..._tensor import Tensor
 from ...utils.hooks import register
 from ..parameter import Buffer, Parameter, UninitializedBuffer
-from ._paths import KEY, handle_of, tell
+from ._paths import KEY, KINDS, handle_of, place, tell
 from ._state import StateMixin, _IncompatibleKeys  # noqa: F401
 from ._walk import WalkMixin
 
@@ -303,7 +303,11 @@ class Module(StateMixin, WalkMixin):
             forward = self.forward
         # Memory reports name the module. Forward may leave scopes of its own open.
         named = (state.get(KEY) or handle_of(self))._h
-        return _within(_clear_error, _push, named, forward, args, kwargs)
+        try:
+            return _within(_clear_error, _push, named, forward, args, kwargs)
+        except KINDS as problem:
+            place(problem, self)
+            raise
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Calls `hook(module, args, output)` after forward; what it returns replaces the output."""
@@ -397,10 +401,9 @@ def _call(module, args, kwargs):
                 try:
                     result = _applied(module, hook, with_kwargs, args, kwargs, result)
                 except Exception as problem:
-                    warnings.warn(
+                    warn(
                         "module forward hook with ``always_call=True`` raised an exception that "
-                        f"was silenced as another error was raised in forward: {problem}",
-                        stacklevel=2,
+                        f"was silenced as another error was raised in forward: {problem}"
                     )
         raise
 
