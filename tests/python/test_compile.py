@@ -8,9 +8,9 @@ import pytest
 
 
 def test_compile_returns_its_argument_and_says_so_once(torch, monkeypatch):
-    from flambeau import compiler
+    from flambeau import _deprecated
 
-    monkeypatch.setattr(compiler, "_told", False)
+    monkeypatch.setattr(_deprecated, "_told", set())
     net = torch.nn.Linear(2, 2)
     with pytest.warns(UserWarning, match="runs the model as it is written"):
         assert torch.compile(net, mode="reduce-overhead") is net
@@ -27,10 +27,10 @@ def test_compile_returns_its_argument_and_says_so_once(torch, monkeypatch):
         torch.compile(net, mode="default", options={})
 
 
-def test_jit_runs_python(torch):
-    from flambeau import jit
+def test_jit_runs_python(torch, monkeypatch):
+    from flambeau import _deprecated, jit
 
-    jit._told.clear()
+    monkeypatch.setattr(_deprecated, "_told", set())
     net = torch.nn.Linear(2, 2)
     with pytest.warns(UserWarning, match="no TorchScript"):
         assert jit.script(net) is net

@@ -1,6 +1,7 @@
 """Functions of torch whose namesakes in `nn.functional` take their arguments otherwise: in another
 order, and modes and reductions as numbers."""
 
+from . import linalg
 from .nn import functional as F
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -122,8 +123,6 @@ def frobenius_norm(input, dim, keepdim=False):
 
 def nuclear_norm(input, dim=(-2, -1), keepdim=False):
     """The sum of the singular values of the matrices in two dimensions."""
-    from . import linalg
-
     if isinstance(dim, bool):
         dim, keepdim = (-2, -1), dim
     return linalg.matrix_norm(input, "nuc", dim, keepdim)

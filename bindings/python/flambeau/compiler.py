@@ -2,9 +2,8 @@
 
 `compile` returns its argument and says so once; everything else here describes that state."""
 
-import warnings
+from ._deprecated import warn_once
 
-_told = False
 _STANCES = (
     "default",
     "force_eager",
@@ -28,19 +27,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if not disable:
-        _tell()
+        warn_once("torch.compile: flambeau has no compiler and runs the model as it is written")
     return model
-
-
-def _tell():
-    global _told
-    if not _told:
-        _told = True
-        warnings.warn(
-            "torch.compile: flambeau has no compiler and runs the model as it is written",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def disable(fn=None, recursive=True, *, reason=None):

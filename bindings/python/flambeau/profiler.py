@@ -3,8 +3,10 @@ the schedule, the handler of finished traces, and PyTorch's spelling of both."""
 
 import enum
 import os
-import warnings
+import socket
+import time
 
+from ._deprecated import warn
 from ._gen import api
 from .autograd.profiler import Profiled, record_function, start
 
@@ -52,9 +54,7 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
             f"skip_first={skip_first} (need >= 0)."
         )
     if warmup == 0:
-        warnings.warn(
-            "Profiler won't be using warmup, this can skew profiler results", stacklevel=2
-        )
+        warn("Profiler won't be using warmup, this can skew profiler results")
     cycle = wait + warmup + active
 
     def action(step):
@@ -82,9 +82,6 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_py
     The worker's name is by default that of the host and the process."""
 
     def write(profiled):
-        import socket
-        import time
-
         os.makedirs(dir_name, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
         name = f"{worker}.{time.time_ns()}.pt.trace.json" + (".gz" if use_gzip else "")
@@ -149,7 +146,7 @@ class profile(Profiled):  # noqa: N801
             self._profile = api.profiler_stop()
             complete = before == ProfilerAction.RECORD_AND_SAVE or after is None
             if not complete:
-                warnings.warn(f"Incorrect schedule: RECORD followed by {after.name}", stacklevel=3)
+                warn(f"Incorrect schedule: RECORD followed by {after.name}")
             elif self.on_trace_ready:
                 self.on_trace_ready(self)
         if after in _ACTIVE and (before not in _ACTIVE or ends):

@@ -3,10 +3,10 @@ functions with a gradient of their own. The state itself and what it does to ope
 library's."""
 
 import functools
-import warnings
 from collections.abc import Iterable, Mapping
 
 from .._call import _fast
+from .._deprecated import warn
 from .._gen import api
 from .._scope import Scope, opening
 from .._tensor import Tensor
@@ -63,18 +63,14 @@ class autocast(Scope):
         """Warns, as PyTorch does, where the block will do nothing."""
         if self.device == "cuda":
             if _gpu_missing():
-                warnings.warn(
-                    "CUDA is not available or torch_xla is imported. Disabling autocast.",
-                    stacklevel=3,
-                )
+                warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
                 return False
         elif self.fast_dtype not in _DTYPES:
             name = self.device.upper()
-            warnings.warn(
+            warn(
                 f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
                 f"{name} Autocast only supports dtypes of "
-                f"{', '.join(map(str, _DTYPES))} currently.",
-                stacklevel=3,
+                f"{', '.join(map(str, _DTYPES))} currently."
             )
             return False
         return True

@@ -5,9 +5,9 @@ them there, so that a step waits for nothing; any other optimizer is stepped fro
 one number that says whether it may."""
 
 import contextlib
-import warnings
 from collections.abc import Iterable
 
+from .._deprecated import warn
 from .._gen import api
 from .._tensor import Tensor
 from .._torch import tensor
@@ -20,10 +20,7 @@ class GradScaler:
                  growth_interval=2000, enabled=True):  # fmt: skip
         self._device, self._enabled = device, bool(enabled)
         if self._enabled and device == "cuda" and _gpu_missing():
-            warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
-                stacklevel=2,
-            )
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval

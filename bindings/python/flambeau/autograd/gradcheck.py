@@ -5,8 +5,8 @@ mode compares one random combination of its entries in place of all of them."""
 
 import sys
 import types
-import warnings
 
+from .._deprecated import warn
 from .._gen import ops
 from .._tensor import Tensor
 from ._backward import grad
@@ -51,11 +51,10 @@ def _check_inputs(inputs):
         if not _is_checked(x):
             continue
         if str(x.dtype) != "torch.float64":
-            warnings.warn(
+            warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or "
                 "complex. This check will likely fail if all the inputs are not of double "
-                "precision floating point or complex. ",
-                stacklevel=4,
+                "precision floating point or complex. "
             )
         if any(step == 0 and size > 1 for step, size in zip(x.stride(), x.size())):
             raise RuntimeError(

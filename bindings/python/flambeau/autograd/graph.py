@@ -5,7 +5,7 @@ import threading
 import weakref
 
 from .. import _refused
-from .._call import _fast, _text, ffi, object_of
+from .._call import _fast, _text, object_of
 from .._callbacks import borrowed, given_away, guarded, is_kept, table, value_of
 from .._gen import api
 from ._saved import (

@@ -2,6 +2,7 @@
 lists of both that print themselves as tables."""
 
 import json
+import os
 
 from .._call import _text
 from .._gen import api
@@ -155,8 +156,6 @@ def events(profile):
 
 def export_trace(profile, path):
     """Writes a trace; gzipped where the path ends with .gz."""
-    import os
-
     path = os.fspath(path)
     if not path.endswith(".gz"):
         return api.profile_export_trace(profile, path)

@@ -4,12 +4,10 @@
 graphs) is refused."""
 
 import builtins
-import warnings
 
 from .. import _refused
+from .._deprecated import warn_once
 from ..nn.modules.module import Module
-
-_told = set()
 
 
 class TracerWarning(Warning):
@@ -29,14 +27,10 @@ RecursiveScriptModule = TracedModule = TopLevelTracedModule = ScriptModule
 
 
 def _tell(what):
-    if what not in _told:
-        _told.add(what)
-        warnings.warn(
-            f"torch.jit.{what}: flambeau has no TorchScript; the argument is returned and runs as "
-            "Python",
-            UserWarning,
-            stacklevel=3,
-        )
+    warn_once(
+        f"torch.jit.{what}: flambeau has no TorchScript; the argument is returned and runs as "
+        "Python"
+    )
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):

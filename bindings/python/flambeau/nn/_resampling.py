@@ -1,7 +1,6 @@
 """Resampling in torch's spelling, and convolutions whose padding is a word."""
 
-import warnings
-
+from .._deprecated import renamed
 from .._gen import api
 from .._gen import ops as _ops
 
@@ -38,28 +37,28 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     )
 
 
+def _old_name(form):
+    old = form.__name__
+    text = f"`nn.functional.{old}` is deprecated. Use `nn.functional.interpolate` instead."
+    return renamed(form, old, text, UserWarning)
+
+
+@_old_name
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """torch's old name of `interpolate`."""
-    _deprecated("upsample", "interpolate")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@_old_name
 def upsample_nearest(input, size=None, scale_factor=None):
     """torch's old name of `interpolate` with mode "nearest"."""
-    _deprecated("upsample_nearest", "interpolate")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
+@_old_name
 def upsample_bilinear(input, size=None, scale_factor=None):
     """torch's old name of `interpolate` with mode "bilinear" and `align_corners`."""
-    _deprecated("upsample_bilinear", "interpolate")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
-
-
-def _deprecated(old, new):
-    warnings.warn(
-        f"`nn.functional.{old}` is deprecated. Use `nn.functional.{new}` instead.", stacklevel=3
-    )
 
 
 def _conv(n):

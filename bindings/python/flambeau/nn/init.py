@@ -3,8 +3,8 @@ are the library's; here are torch's names, defaults and warnings."""
 
 import contextlib
 import functools
-import warnings
 
+from .._deprecated import renamed, warn
 from .._gen import api
 from .._thread_state import ThreadState
 
@@ -81,10 +81,9 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normal cut to [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
-            "values may be incorrect.",
-            stacklevel=3,
+            "values may be incorrect."
         )
     api.init_trunc_normal(tensor, mean, std, a, b, generator)
 
@@ -144,7 +143,7 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
 
 def _kaiming(draw, tensor, a, mode, nonlinearity, generator):
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+        warn("Initializing zero-element tensors is a no-op")
         return
     draw(tensor, calculate_gain(nonlinearity, a), _fan(mode), generator)
 
@@ -165,24 +164,14 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
 def _affine_(weight, bias=None):
     """As Linear and convolutions begin: both uniform in +-1/sqrt(fan_in)."""
     if 0 in weight.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+        warn("Initializing zero-element tensors is a no-op")
     api.init_affine(weight, bias)
 
 
 def _old_name(current):
-    old = current.__name__[:-1]
-
-    @functools.wraps(current)
-    def run(*args, **kwargs):
-        warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{current.__name__}`.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return current(*args, **kwargs)
-
-    run.__name__ = old
-    return run
+    new, old = current.__name__, current.__name__[:-1]
+    text = f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`."
+    return renamed(current, old, text)
 
 
 uniform, normal, constant, eye, dirac = map(_old_name, (uniform_, normal_, constant_, eye_, dirac_))

@@ -5,8 +5,8 @@ A schedule gives the next rates from the present ones (`get_lr`, chained) or fro
 are those of PyTorch, so that state dicts go both ways."""
 
 import types
-import warnings
 
+from .._deprecated import warn
 from .._gen import api
 from .._tensor import Tensor
 from .optimizer import Optimizer
@@ -121,10 +121,10 @@ class LRScheduler:
     def step(self, epoch=None):
         """Moves on by one epoch (or to `epoch`) and sets the learning rates."""
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn(TOO_EARLY, UserWarning, stacklevel=2)
+            warn(TOO_EARLY)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch=None):
@@ -148,11 +148,9 @@ class LRScheduler:
 
     def _warn_outside_step(self):
         if not self._get_lr_called_within_step:
-            warnings.warn(
+            warn(
                 "To get the last learning rate computed by the scheduler, please use "
-                "`get_last_lr()`.",
-                UserWarning,
-                stacklevel=3,
+                "`get_last_lr()`."
             )
 
     def _present(self):

@@ -1,9 +1,9 @@
 """Schedules made of others, and the one that goes by a metric."""
 
 import math
-import warnings
 from bisect import bisect_right
 
+from .._deprecated import warn
 from ._schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_value, values_of
 
 
@@ -61,7 +61,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0

@@ -3,14 +3,7 @@
 import math
 from functools import partial
 
-from ._schedule import (
-    LRScheduler,
-    check_optimizer,
-    per_group,
-    rate,
-    saved_function,
-    set_value,
-)
+from ._schedule import LRScheduler, check_optimizer, per_group, rate, saved_function, set_value
 
 
 class _WithMomentum(LRScheduler):
@@ -193,14 +186,10 @@ def _total_steps(total_steps, epochs, steps_per_epoch):
 
 
 def _phases(pct_start, total, three_phase):
-    def phase(end, start_lr, end_lr, start_momentum, end_momentum):
-        return {
-            "end_step": end,
-            "start_lr": start_lr,
-            "end_lr": end_lr,
-            "start_momentum": start_momentum,
-            "end_momentum": end_momentum,
-        }
+    names = "end_step", "start_lr", "end_lr", "start_momentum", "end_momentum"
+
+    def phase(*values):
+        return dict(zip(names, values))
 
     high, low = "max_momentum", "base_momentum"
     rise = phase(float(pct_start * total) - 1, "initial_lr", "max_lr", high, low)

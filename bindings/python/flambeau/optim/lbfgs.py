@@ -8,7 +8,7 @@ from .._callbacks import guarded, table, value_of
 from .._gen import api
 from .._tensor import Tensor
 from .._torch import float64, tensor
-from ..autograd import no_grad
+from ..autograd import enable_grad, no_grad
 from ._rule import arguments
 from .optimizer import Optimizer, check_lr
 
@@ -82,8 +82,6 @@ class _Closure:
 
     def loss(self):
         """The loss as a number."""
-        from ..autograd import enable_grad
-
         with enable_grad():
             found = self.closure()
         if not self.called:

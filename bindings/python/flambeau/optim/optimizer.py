@@ -4,10 +4,10 @@
 step always goes by what they hold at that moment."""
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 
 from .._call import _fast
+from .._deprecated import warn
 from .._tensor import Tensor
 from ..autograd import enable_grad, no_grad
 from ..utils.hooks import register
@@ -86,11 +86,10 @@ class Optimizer:
             param_group.setdefault(name, value)
         params = param_group["params"]
         if len(set(map(id, params))) != len(params):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
                 "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
-                "information",
-                stacklevel=3,
+                "information"
             )
         if self.param_groups and ("param_names" in param_group) != (
             "param_names" in self.param_groups[0]

@@ -8,6 +8,7 @@ from copy import deepcopy
 from .._torch import int64, tensor
 from ..autograd import no_grad
 from ..nn import Module
+from ..nn.modules.batchnorm import _BatchNorm
 from ._schedule import LRScheduler, per_group
 
 __all__ = (
@@ -135,8 +136,6 @@ def _alike(ours, theirs):
 @no_grad()
 def update_bn(loader, model, device=None):
     """Computes the running statistics of all batch norms anew, from one pass over the loader."""
-    from ..nn.modules.batchnorm import _BatchNorm
-
     norms = [m for m in model.modules() if isinstance(m, _BatchNorm)]
     if not norms:
         return

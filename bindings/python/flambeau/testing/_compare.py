@@ -3,9 +3,9 @@
 The first difference in a walk over both values is reported, with its place in the container."""
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 
+from .._deprecated import warn
 from .._factory import as_tensor
 from .._gen import ops
 from .._tensor import Tensor
@@ -40,12 +40,11 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
 
 def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
     """torch's older comparison, without checks of dtype and device. Deprecated."""
-    warnings.warn(
+    warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a "
         "future release. Please use `torch.testing.assert_close()` instead. You can find detailed "
         "upgrade instructions in https://github.com/pytorch/pytorch/issues/61844.",
         FutureWarning,
-        stacklevel=2,
     )
     actual = as_tensor(actual)
     expected = as_tensor(expected, dtype=actual.dtype)

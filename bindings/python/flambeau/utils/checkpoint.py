@@ -5,11 +5,11 @@ which is a `Function` whose backward starts a backward of its own."""
 
 import contextlib
 import functools
-import warnings
 
-from .. import _refused
+from .. import _refused, random
 from .._call import _fast, handles
 from .._callbacks import borrowed, guarded, table, value_of
+from .._deprecated import warn
 from .._errors import CheckpointError
 from .._gen import api
 from .._on_demand import during as _during
@@ -157,10 +157,9 @@ def _checkpoint(function, args, kwargs, *, use_reentrant=None, preserve_rng_stat
                 context_fn=noop_context_fn, determinism_check="default", debug=False,
                 early_stop=True, respect_saved_tensors_hooks=None):  # fmt: skip
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
-            + _ADVICE.format(call="calling checkpoint"),
-            stacklevel=3,
+            + _ADVICE.format(call="calling checkpoint")
         )
         use_reentrant = True
     if not use_reentrant:
@@ -185,13 +184,12 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     """Runs modules or functions one after the other, in so many segments, all but the last of
     them checkpointed."""
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
             "passed explicitly. In a future release, we will raise an exception if use_reentrant "
             "is not passed. use_reentrant=False is recommended, but if you need to preserve the "
             "current default behavior, you can pass use_reentrant=True. Refer to docs for more "
-            "details on the differences between the two variants.",
-            stacklevel=2,
+            "details on the differences between the two variants."
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -236,9 +234,7 @@ def detach_variable(inputs):
 def check_backward_validity(inputs):
     """Warns where no argument requires grad: the reentrant form computes no gradient then."""
     if not any(a.requires_grad for a in inputs if isinstance(a, Tensor)):
-        warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3
-        )
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class DefaultDeviceType:
@@ -258,27 +254,21 @@ class DefaultDeviceType:
 def get_device_states(*args):
     """The devices but the cpu that the arguments are on, GPUs as numbers, and their generators'
     states."""
-    from ..random import default_of
-
     found = {a.device for a in args if isinstance(a, Tensor) and a.device.type != "cpu"}
     devices = [d.index if d.type == "cuda" else d for d in sorted(found, key=str)]
-    return devices, [default_of(d).get_state() for d in devices]
+    return devices, [random.default_of(d).get_state() for d in devices]
 
 
 def set_device_states(devices, states, *, device_type=None):
     """Sets generators to states of `get_device_states`."""
-    from ..random import default_of
-
     for device, state in zip(devices, states):
-        default_of(device).set_state(state)
+        random.default_of(device).set_state(state)
 
 
 class _Surroundings:
     """Autocast and random numbers as a forward found them, to be entered again."""
 
     def __init__(self, preserve, args):
-        from .. import random
-
         self.autocast = [
             (kind, get_autocast_dtype(kind), is_autocast_enabled(kind), is_autocast_cache_enabled())
             for kind in ("cpu", "cuda")
@@ -287,8 +277,6 @@ class _Surroundings:
 
     @contextlib.contextmanager
     def again(self):
-        from .. import random
-
         with contextlib.ExitStack() as stack:
             if self.states is not None:
                 state, devices, states = self.states

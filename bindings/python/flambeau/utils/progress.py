@@ -10,6 +10,8 @@ A value may be a number, a tensor or a function: it is asked for only when a dra
 no step waits for the device."""
 
 import json
+import os
+import sys
 
 from .._call import ffi
 from .._callbacks import guarded, table, value_of
@@ -51,14 +53,10 @@ class Progress:
         self._progress = api.progress_new(total, unit)
         self.total, self._out = total, None
         if out is ...:
-            import sys
-
             out = sys.stdout
         if out is not None:
             self._add_text(out, _STYLES[style], interval)
         if jsonl is not None:
-            import os
-
             api.progress_to_jsonl(self._progress, os.fspath(jsonl), interval)
         if callback is not None:
             self._add_callback(callback, interval)

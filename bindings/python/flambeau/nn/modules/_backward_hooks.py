@@ -4,8 +4,6 @@ regular ones, on those of the operation that made its result.
 Of full hooks, one identity function stands before the module and one behind it; their backward
 passes see the gradients."""
 
-import warnings
-
 from ..._deprecated import warn
 from ..._tensor import Tensor
 from ...autograd.function import Function
@@ -49,10 +47,9 @@ class BackwardHooks:
 
     def watch_outputs(self, result):
         if not isinstance(result, (Tensor, tuple)):
-            warnings.warn(
+            warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of "
-                f"Tensors but received {type(result)}",
-                stacklevel=2,
+                f"Tensors but received {type(result)}"
             )
             return result
         single = isinstance(result, Tensor)
@@ -144,11 +141,10 @@ def watch_last(module, hooks, args, result):
         told = (
             "is deprecated and will be removed in future versions. This hook will be missing some"
         )
-        warnings.warn(
+        warn(
             f"Using {missing[0]} {told} {missing[1]}. Please use register_full_backward_hook to "
             "get the documented behavior.",
             FutureWarning,
-            stacklevel=4,
         )
     for hook in hooks:
         first.grad_fn.register_hook(lambda given, seen, hook=hook: hook(module, given, seen))

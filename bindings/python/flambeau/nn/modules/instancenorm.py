@@ -1,8 +1,8 @@
 """Instance normalisation, and RMSNorm: normalisation without a batch."""
 
 import numbers
-import warnings
 
+from ..._deprecated import warn
 from ..._torch import ones
 from .. import functional as F
 from ..parameter import Parameter
@@ -30,10 +30,9 @@ class _InstanceNorm(_BatchNorm):
                     f"expected input's size at dim={place} to match num_features "
                     f"({self.num_features}), but got: {input.shape[place]}."
                 )
-            warnings.warn(
+            warn(
                 f"input's size at dim={place} does not match num_features. You can silence this "
-                "warning by not passing in num_features, which is not used because affine=False",
-                stacklevel=2,
+                "warning by not passing in num_features, which is not used because affine=False"
             )
         alone = place == 0
         held = (self.running_mean, self.running_var, self.weight, self.bias)

@@ -3,8 +3,8 @@ by the library's functions over whole sequences."""
 
 import math
 import numbers
-import warnings
 
+from ..._deprecated import warn
 from ..._gen import ops as _ops
 from ..._torch import Tensor, zeros
 from .. import init
@@ -170,11 +170,10 @@ def _check(mode, input_size, hidden_size, num_layers, dropout, proj_size):
             "being zeroed"
         )
     if dropout > 0 and num_layers == 1:
-        warnings.warn(
+        warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
             f"expects num_layers greater than 1, but got dropout={dropout} and "
-            f"num_layers={num_layers}",
-            stacklevel=4,
+            f"num_layers={num_layers}"
         )
     if not isinstance(hidden_size, int):
         raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")

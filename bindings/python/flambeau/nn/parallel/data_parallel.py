@@ -6,6 +6,7 @@ optimizer needs no further exchange."""
 import itertools
 
 from ... import cuda
+from ...autograd import is_grad_enabled
 from ..modules.module import Module
 from .parallel_apply import parallel_apply
 from .replicate import replicate
@@ -59,7 +60,7 @@ class DataParallel(Module):
         return self.gather(outputs, self.output_device)
 
     def replicate(self, module, device_ids):
-        return replicate(module, device_ids, not _recording())
+        return replicate(module, device_ids, not is_grad_enabled())
 
     def scatter(self, inputs, kwargs, device_ids):
         return scatter_kwargs(inputs, kwargs, device_ids, self.dim)
@@ -69,12 +70,6 @@ class DataParallel(Module):
 
     def gather(self, outputs, output_device):
         return gather(outputs, output_device, self.dim)
-
-
-def _recording():
-    from ...autograd import is_grad_enabled
-
-    return is_grad_enabled()
 
 
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
@@ -90,5 +85,5 @@ def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, mo
     if len(devices) == 1:
         return module(*given[0], **named[0])
     used = devices[: len(given)]
-    outputs = parallel_apply(replicate(module, used, not _recording()), given, named, used)
+    outputs = parallel_apply(replicate(module, used, not is_grad_enabled()), given, named, used)
     return gather(outputs, devices[0] if output_device is None else output_device, dim)

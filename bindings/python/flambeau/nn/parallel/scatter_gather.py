@@ -1,8 +1,7 @@
 """Tensors cut along a dimension over devices and put together again, inside any nest of tuples,
 lists and dictionaries. Both directions are recorded: gradients flow back the other way."""
 
-import warnings
-
+from ..._deprecated import warn
 from ..._tensor import Tensor
 from ..._torch import cat
 from ..._types import device as _device
@@ -55,10 +54,9 @@ def gather(outputs, target_device, dim=0):
     if isinstance(first, Tensor):
         if any(t.dim() == 0 for t in outputs):
             if dim == 0:
-                warnings.warn(
+                warn(
                     "Was asked to gather along dimension 0, but all input tensors were scalars; "
-                    "will instead unsqueeze and return a vector.",
-                    stacklevel=2,
+                    "will instead unsqueeze and return a vector."
                 )
             outputs = [t.reshape(1) for t in outputs]
         target = _device("cpu") if target_device == -1 else as_device(target_device)

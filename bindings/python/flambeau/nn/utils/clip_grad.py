@@ -2,8 +2,8 @@
 
 import math
 import types
-import warnings
 
+from ..._deprecated import renamed, warn
 from ..._gen import api
 from ..._tensor import Tensor
 from ..._torch import stack, tensor
@@ -56,9 +56,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     empty = isinstance(parameters, types.GeneratorType)
     parameters = _listed(parameters)
     if empty and not parameters:
-        warnings.warn(
-            "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
-        )
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     found = [p.grad for p in parameters if p.grad is not None]
     if len({g.device for g in found}) > 1 or len({g.dtype for g in found}) > 1:
         total = get_total_norm(found, norm_type, error_if_nonfinite)
@@ -69,15 +67,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return api.clip_grad_norm_(parameters, float(max_norm), float(norm_type), False)
 
 
-def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The old name of `clip_grad_norm_`."""
-    warnings.warn(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
-        "`torch.nn.utils.clip_grad_norm_`.",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+_OLD = "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+_OLD += "`torch.nn.utils.clip_grad_norm_`."
+clip_grad_norm = renamed(clip_grad_norm_, "clip_grad_norm", _OLD)
 
 
 @no_grad()

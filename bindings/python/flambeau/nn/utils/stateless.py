@@ -1,6 +1,6 @@
 """The older place of `torch.func.functional_call`."""
 
-import warnings
+from ..._deprecated import warn
 
 __all__ = ["functional_call"]
 
@@ -9,12 +9,11 @@ def functional_call(
     module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
 ):
     """`torch.func.functional_call` by its older name. Deprecated."""
-    warnings.warn(
+    warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be "
         "removed in a future version of PyTorch. Please use `torch.func.functional_call` instead "
         "which is a drop-in replacement.",
         FutureWarning,
-        stacklevel=2,
     )
     from ...func import functional_call as call  # only here: it brings vmap and its trees along
 

@@ -1,8 +1,7 @@
 """Weight norm by a hook before forward, the older form: parameters `<name>_g` and `<name>_v`.
 Source: Salimans and Kingma, 2016, arXiv 1602.07868."""
 
-import warnings
-
+from ..._deprecated import warn
 from ..parameter import Parameter
 from ._norms import check_only, norm_except_dim, removed, weight_of
 
@@ -21,11 +20,10 @@ class WeightNorm:
     @staticmethod
     def apply(module, name, dim):
         """Splits the parameter and registers the hook."""
-        warnings.warn(
+        warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of "
             "`torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
-            stacklevel=3,
         )
         check_only(module, WeightNorm, name, "weight_norm")
         hook = WeightNorm(name, dim)

@@ -8,14 +8,13 @@ import contextlib
 import itertools
 
 from ..._gen import api
+from ...random import default_generator
 
 _NOT_RUNNING = {"running": False}
 
 
 def _generators(loader):
     """Those that the order may come from: the default one, then the loader's and the samplers'."""
-    from ...random import default_generator
-
     inner = getattr(loader.batch_sampler, "sampler", None)
     holders = loader, loader.sampler, loader.batch_sampler, inner
     own = {id(g): g for g in (getattr(h, "generator", None) for h in holders) if g is not None}

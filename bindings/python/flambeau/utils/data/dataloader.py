@@ -11,12 +11,12 @@ import itertools
 import threading
 import time
 import traceback
-import warnings
 import weakref
 
 from ... import accelerator
 from ..._call import _NULL, _blocking, _fast, _List, _own_each, _raise, _tensors, ffi
 from ..._callbacks import DROP, failed, keep, table, value_of
+from ..._deprecated import warn
 from ..._gen import api
 from ._collate import default_collate, default_convert, pin
 from ._epoch import Epoch, state_between_epochs
@@ -381,10 +381,9 @@ class DataLoader:
 
     def __iter__(self):
         if self.pin_memory and not self._pins:
-            warnings.warn(
+            warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device "
-                "pinned memory won't be used.",
-                stacklevel=2,
+                "pinned memory won't be used."
             )
         if self.timeout and (self._is_iterable or not self.num_workers):
             raise AssertionError("timeout needs workers and a data set with indices")

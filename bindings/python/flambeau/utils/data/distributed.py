@@ -2,6 +2,7 @@
 
 import math
 
+from ... import distributed
 from ..._torch import Generator, randperm
 from .sampler import Sampler
 
@@ -14,9 +15,9 @@ class DistributedSampler(Sampler):
         self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False
     ):
         if num_replicas is None:
-            num_replicas = _group().get_world_size()
+            num_replicas = distributed.get_world_size()
         if rank is None:
-            rank = _group().get_rank()
+            rank = distributed.get_rank()
         if rank >= num_replicas or rank < 0:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
@@ -49,12 +50,3 @@ class DistributedSampler(Sampler):
     def set_epoch(self, epoch):
         """Says which epoch comes, so that its order is another one."""
         self.epoch = epoch
-
-
-def _group():
-    """The process group, where there is one."""
-    try:
-        from ... import distributed
-    except ImportError:
-        raise RuntimeError("Requires distributed package to be available") from None
-    return distributed
