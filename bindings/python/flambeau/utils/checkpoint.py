@@ -5,6 +5,7 @@ which is a `Function` whose backward starts a backward of its own."""
 
 import contextlib
 import functools
+from types import SimpleNamespace
 
 from .. import _refused, random
 from .._call import _fast, handles
@@ -102,17 +103,16 @@ def _scope(again, preserve_rng_state, early_stop, check_determinism):
         yield
 
 
-def _without_reentry(function, args, kwargs, preserve, context_fn, determinism_check, early_stop):
-    if determinism_check not in ("default", "none"):
-        raise ValueError(
-            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
-        )
-    first, second = context_fn()
+def _without_reentry(function, args, kwargs, how):
+    check = how.determinism_check
+    if check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {check}")
+    first, second = how.context_fn()
     if not is_grad_enabled():
         return function(*args, **kwargs)
     again = _Again(function, args, kwargs, second)
-    stop = bool(early_stop if _early_stop is None else _early_stop)
-    with _scope(again, bool(preserve), stop, determinism_check == "default"):
+    stop = bool(how.early_stop if _early_stop is None else _early_stop)
+    with _scope(again, bool(how.preserve_rng_state), stop, check == "default"):
         with first:
             return function(*args, **kwargs)
     raise RuntimeError(
@@ -125,17 +125,17 @@ def _without_reentry(function, args, kwargs, preserve, context_fn, determinism_c
 class _Checkpointed:
     """`checkpoint` without a function: a decorator of functions and methods."""
 
-    def __init__(self, function, **options):
-        self.function, self.options = function, options
+    def __init__(self, function, how):
+        self.function, self.how = function, how
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args, **kwargs):
-        return _checkpoint(self.function, args, kwargs, **self.options)
+        return _checkpoint(self.function, args, kwargs, self.how)
 
     def __get__(self, instance, owner=None):
         if instance is None or not hasattr(self.function, "__get__"):
             return self
-        return type(self)(self.function.__get__(instance, owner), **self.options)
+        return type(self)(self.function.__get__(instance, owner), self.how)
 
 
 def checkpoint(function=None, *args, use_reentrant=None, preserve_rng_state=True,
@@ -145,39 +145,31 @@ def checkpoint(function=None, *args, use_reentrant=None, preserve_rng_state=True
     it again, with the same arguments, random numbers and autocast. Without a function, a
     decorator."""
     given = locals()
-    options = {name: given[name] for name in _checkpoint.__kwdefaults__}
+    how = SimpleNamespace(**{name: given[name] for name in checkpoint.__kwdefaults__})
     if function is None and not args:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        return functools.partial(_Checkpointed, **options)
-    return _checkpoint(function, args, kwargs, **options)
+        return functools.partial(_Checkpointed, how=how)
+    return _checkpoint(function, args, kwargs, how)
 
 
-def _checkpoint(function, args, kwargs, *, use_reentrant=None, preserve_rng_state=True,
-                context_fn=noop_context_fn, determinism_check="default", debug=False,
-                early_stop=True, respect_saved_tensors_hooks=None):  # fmt: skip
-    if use_reentrant is None:
+def _checkpoint(function, args, kwargs, how):
+    if how.use_reentrant is None:
         warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
             + _ADVICE.format(call="calling checkpoint")
         )
-        use_reentrant = True
-    if not use_reentrant:
-        return _without_reentry(
-            function, args, kwargs, preserve_rng_state, context_fn, determinism_check, early_stop
-        )
+    elif not how.use_reentrant:
+        return _without_reentry(function, args, kwargs, how)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    if (
-        context_fn is not noop_context_fn
-        or debug is not False
-        or respect_saved_tensors_hooks is not None
-    ):
+    plain = how.context_fn is noop_context_fn and how.debug is False
+    if not plain or how.respect_saved_tensors_hooks is not None:
         raise ValueError(
             "Passing `context_fn`, `debug`, or `respect_saved_tensors_hooks` is only supported "
             "when use_reentrant=False."
         )
-    return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    return CheckpointFunction.apply(function, how.preserve_rng_state, *args)
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):

@@ -52,8 +52,10 @@ def or_masks(*mask_mods):
 def _takes_score(function):
     """Whether it is a function of (score, batch, head, query, key), not of the last four."""
     given = inspect.signature(function).parameters.values()
-    count = sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-                for p in given)  # fmt: skip
+    count = sum(
+        p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        for p in given
+    )
     if count not in (4, 5):
         raise ValueError(f"Expected 4 or 5 positional args, got {count}")
     return count == 5

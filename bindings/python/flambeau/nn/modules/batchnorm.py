@@ -3,7 +3,7 @@
 from ..._torch import int64, ones, tensor, zeros
 from .. import functional as F
 from ..parameter import Parameter
-from .module import Module
+from .module import Module, stored
 from .utils import _family
 
 
@@ -67,11 +67,8 @@ class _BatchNorm(_Affine):
         affine = (self.weight, self.bias)
         return F.batch_norm(input, *running, *affine, use_batch, factor, self.eps)
 
-    def extra_repr(self):
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
+    _shown = "eps", "momentum", "affine", "bias", "track_running_stats"
+    extra_repr = stored(*_shown, plain="num_features")
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
         # Files from before the counter existed (version 1) lack it; torch keeps the present value
@@ -110,11 +107,7 @@ class LayerNorm(_Affine):
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self):
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        )
+    extra_repr = stored("eps", "elementwise_affine", "bias", plain="normalized_shape")
 
 
 class GroupNorm(_Affine):
@@ -133,11 +126,7 @@ class GroupNorm(_Affine):
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self):
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
+    extra_repr = stored("eps", "affine", "bias", plain="num_groups num_channels")
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -7,7 +7,7 @@ from ..._torch import ones
 from .. import functional as F
 from ..parameter import Parameter
 from .batchnorm import _BatchNorm
-from .module import Module
+from .module import Module, stored
 from .utils import _family
 
 
@@ -73,7 +73,4 @@ class RMSNorm(Module):
     def forward(self, input):
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self):
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
+    extra_repr = stored("eps", "elementwise_affine", plain="normalized_shape")

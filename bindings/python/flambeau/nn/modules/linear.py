@@ -3,7 +3,7 @@
 from .. import functional as F
 from .. import init
 from ..parameter import room
-from .module import Module
+from .module import Module, stored
 
 
 class Identity(Module):
@@ -39,11 +39,7 @@ class Linear(Module):
             weight, bias = self.weight, self.bias
         return _linear(input, weight, bias)
 
-    def extra_repr(self):
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
+    extra_repr = stored("in_features", "out_features", "bias")
 
 
 class NonDynamicallyQuantizableLinear(Linear):

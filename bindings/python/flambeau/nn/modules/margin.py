@@ -55,8 +55,9 @@ def MultiMarginLoss(
 
 
 @loss("triplet_margin_loss")
-def TripletMarginLoss(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None,
-                      reduction="mean"):  # fmt: skip
+def TripletMarginLoss(
+    self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+):
     """`max(0, |anchor - positive| - |anchor - negative| + margin)`."""
     _check_margin("TripletMarginLoss", margin)
     return locals()

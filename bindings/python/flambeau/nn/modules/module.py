@@ -450,6 +450,20 @@ def _typename(value):
     return name.replace("flambeau.", "torch.", 1) if name.startswith("flambeau.") else name
 
 
+def stored(*names, plain=""):
+    """An `extra_repr` of attributes: those of `plain` by value, the others by name; of a bias
+    whether there is one."""
+    plain = plain.split()
+
+    def extra_repr(self):
+        held = {name: getattr(self, name) for name in (*plain, *names)}
+        if "bias" in held:
+            held["bias"] = held["bias"] is not None
+        return ", ".join(f"{v}" if name in plain else f"{name}={v}" for name, v in held.items())
+
+    return extra_repr
+
+
 def unusual(module, **usual):
     """Options for `extra_repr`, those only that are not as usual."""
     held = {name: getattr(module, name) for name in usual}

@@ -2,7 +2,7 @@
 dimensions."""
 
 from .. import functional as F
-from .module import Module
+from .module import Module, stored
 from .utils import _family
 
 
@@ -17,8 +17,7 @@ class _Pad(Module):
     def forward(self, input):
         return F.pad(input, self.padding, self._mode)
 
-    def extra_repr(self):
-        return f"{self.padding}"
+    extra_repr = stored(plain="padding")
 
 
 class _ConstantPad(_Pad):
@@ -29,16 +28,14 @@ class _ConstantPad(_Pad):
     def forward(self, input):
         return F.pad(input, self.padding, "constant", self.value)
 
-    def extra_repr(self):
-        return f"padding={self.padding}, value={self.value}"
+    extra_repr = stored("padding", "value")
 
 
 class _ZeroPad(_ConstantPad):
     def __init__(self, padding):
         super().__init__(padding, 0.0)
 
-    def extra_repr(self):
-        return f"{self.padding}"
+    extra_repr = stored(plain="padding")
 
 
 class _CircularPad(_Pad):

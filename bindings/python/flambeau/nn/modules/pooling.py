@@ -1,15 +1,16 @@
 """Pools as modules: maxima, averages, power averages, and the way back from maxima."""
 
 from .. import functional as F
-from .module import Module
-from .simple import make, stored
+from .module import Module, stored
+from .simple import make
 from .utils import _family
 
 # Pools stride by their window unless told otherwise, and show it so; AvgPool1d shows tuples.
 
 
-def _max(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False,
-         ceil_mode=False):  # fmt: skip
+def _max(
+    self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
+):
     stride = kernel_size if stride is None else stride
     return locals()
 
@@ -20,8 +21,9 @@ def _average(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_i
     return locals()
 
 
-def _average_line(self, kernel_size, stride=None, padding=0, ceil_mode=False,
-                  count_include_pad=True):  # fmt: skip
+def _average_line(
+    self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
+):
     kernel_size, padding = _sizes(kernel_size, 1), _sizes(padding, 1)
     stride = kernel_size if stride is None else _sizes(stride, 1)
     return locals()
@@ -73,8 +75,7 @@ class _MaxUnpool(Module):
         unpool = getattr(F, f"max_unpool{self._n}d")
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
-    def extra_repr(self):
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    extra_repr = stored("kernel_size", "stride", "padding")
 
 
 class _FractionalMaxPool(Module):

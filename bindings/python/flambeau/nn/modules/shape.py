@@ -1,6 +1,6 @@
 """Modules that only change the shape: Flatten, Unflatten."""
 
-from .module import Module
+from .module import Module, stored
 
 
 class Flatten(Module):
@@ -13,8 +13,7 @@ class Flatten(Module):
     def forward(self, input):
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self):
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+    extra_repr = stored("start_dim", "end_dim")
 
 
 class Unflatten(Module):
@@ -28,5 +27,4 @@ class Unflatten(Module):
         dim = self.dim % input.dim()
         return input.reshape((*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :]))
 
-    def extra_repr(self):
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+    extra_repr = stored("dim", "unflattened_size")

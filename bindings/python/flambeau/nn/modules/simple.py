@@ -6,12 +6,7 @@ keyword arguments of the function."""
 
 from ..._signed import kind, parameters
 from .. import functional as F
-from .module import Module
-
-
-def stored(*names):
-    """An extra_repr that prints these options by name."""
-    return lambda self: ", ".join(f"{n}={getattr(self, n)}" for n in names)
+from .module import Module, stored
 
 
 def make(name, function, signature, shown=None, trained=False, module=__name__):
@@ -121,10 +116,10 @@ _ROWS = (
 _SHOWN = {  # of those that do not print their options by name
     **dict.fromkeys(_DROPOUTS, stored("p", "inplace")),
     **dict.fromkeys(["Hardsigmoid", "Hardswish"], stored()),
-    **dict.fromkeys(["Hardshrink", "Softshrink"], lambda self: f"{self.lambd}"),
+    **dict.fromkeys(["Hardshrink", "Softshrink"], stored(plain="lambd")),
     **dict.fromkeys(
         ["LocalResponseNorm", "CrossMapLRN2d"],
-        lambda self: f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}",
+        stored("alpha", "beta", "k", plain="size"),
     ),
     "GELU": lambda self: f"approximate={self.approximate!r}",
 }

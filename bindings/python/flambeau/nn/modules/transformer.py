@@ -31,10 +31,11 @@ def _later_hidden(n, device=None, dtype=None):
     return triu(full((n, n), float("-inf"), dtype=dtype, device=device), diagonal=1)
 
 
-def _is_causal(mask, is_causal, length):
+def _is_causal(mask, is_causal, x, layers):
     """Whether a mask hides exactly what is later; looks where the caller does not say."""
     if is_causal is not None or mask is None:
         return bool(is_causal)
+    length = x.shape[1 if layers[0].self_attn.batch_first and x.dim() == 3 else 0]
     if tuple(mask.shape) != (length, length):
         return False
     return bool((mask == _later_hidden(length, mask.device, mask.dtype)).all())
@@ -65,20 +66,23 @@ class _Layer(Module):
         self.activation = _activation(activation)
         self.activation_relu_or_gelu = {F.relu: 1, F.gelu: 2}.get(self.activation, 0)
 
-    def _feed(self, x, dropout):
-        return dropout(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+    def _through(self, x, *parts):
+        """`x` through the parts, the last of them the network, each with a residual and a norm."""
+        for i, part in enumerate((*parts, self._feed), 1):
+            norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
+            if self.norm_first:
+                x = x + dropout(part(norm(x)))
+            else:
+                x = norm(x + dropout(part(x)))
+        return x
 
-    def _attend(self, attention, dropout, x, memory, mask, padding, is_causal):
-        result, _ = attention(
-            x,
-            memory,
-            memory,
-            attn_mask=mask,
-            key_padding_mask=padding,
-            is_causal=is_causal and mask is not None,
-            need_weights=False,
-        )
-        return dropout(result)
+    def _feed(self, x):
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+    def _attend(self, attention, x, memory, mask, padding, is_causal):
+        masks = {"attn_mask": mask, "key_padding_mask": padding}
+        causal = is_causal and mask is not None
+        return attention(x, memory, memory, **masks, is_causal=causal, need_weights=False)[0]
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -92,16 +96,8 @@ class TransformerEncoderLayer(_Layer):
     _attentions = ("self_attn",)
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
-        def attend(x):
-            return self._attend(
-                self.self_attn, self.dropout1, x, x, src_mask, src_key_padding_mask, is_causal
-            )
-
-        if self.norm_first:
-            x = src + attend(self.norm1(src))
-            return x + self._feed(self.norm2(x), self.dropout2)
-        x = self.norm1(src + attend(src))
-        return self.norm2(x + self._feed(x, self.dropout2))
+        masks = src_mask, src_key_padding_mask, is_causal
+        return self._through(src, lambda x: self._attend(self.self_attn, x, x, *masks))
 
 
 class TransformerDecoderLayer(_Layer):
@@ -112,22 +108,13 @@ class TransformerDecoderLayer(_Layer):
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
                 memory_key_padding_mask=None, tgt_is_causal=False,
                 memory_is_causal=False):  # fmt: skip
-        def own(x):
-            return self._attend(
-                self.self_attn, self.dropout1, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal
-            )
-
-        def across(x):
-            masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
-            return self._attend(self.multihead_attn, self.dropout2, x, memory, *masks)
-
-        if self.norm_first:
-            x = tgt + own(self.norm1(tgt))
-            x = x + across(self.norm2(x))
-            return x + self._feed(self.norm3(x), self.dropout3)
-        x = self.norm1(tgt + own(tgt))
-        x = self.norm2(x + across(x))
-        return self.norm3(x + self._feed(x, self.dropout3))
+        own = tgt_mask, tgt_key_padding_mask, tgt_is_causal
+        other = memory_mask, memory_key_padding_mask, memory_is_causal
+        return self._through(
+            tgt,
+            lambda x: self._attend(self.self_attn, x, x, *own),
+            lambda x: self._attend(self.multihead_attn, x, memory, *other),
+        )
 
 
 class TransformerEncoder(Module):
@@ -142,8 +129,7 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
-        length = src.shape[1 if self.layers[0].self_attn.batch_first and src.dim() == 3 else 0]
-        causal = _is_causal(mask, is_causal, length)
+        causal = _is_causal(mask, is_causal, src, self.layers)
         for layer in self.layers:
             src = layer(
                 src, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask
@@ -162,8 +148,7 @@ class TransformerDecoder(Module):
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
                 memory_key_padding_mask=None, tgt_is_causal=None,
                 memory_is_causal=False):  # fmt: skip
-        length = tgt.shape[1 if self.layers[0].self_attn.batch_first and tgt.dim() == 3 else 0]
-        causal = _is_causal(tgt_mask, tgt_is_causal, length)
+        causal = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers)
         for layer in self.layers:
             tgt = layer(
                 tgt,

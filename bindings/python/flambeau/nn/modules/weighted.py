@@ -6,7 +6,7 @@ import math
 from .. import functional as F
 from .. import init
 from ..parameter import room
-from .module import Module
+from .module import Module, stored
 
 
 class PReLU(Module):
@@ -25,8 +25,7 @@ class PReLU(Module):
     def forward(self, input):
         return F.prelu(input, self.weight)
 
-    def extra_repr(self):
-        return f"num_parameters={self.num_parameters}"
+    extra_repr = stored("num_parameters")
 
 
 class Softmax2d(Module):
@@ -65,11 +64,7 @@ class Bilinear(Module):
     def forward(self, input1, input2):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
-    def extra_repr(self):
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )
+    extra_repr = stored("in1_features", "in2_features", "out_features", "bias")
 
 
 class CosineSimilarity(Module):

@@ -130,8 +130,9 @@ class Timer:
             found = Measurement(number, times, **self._facts)
         return found
 
-    def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0,
-                           callback=None):  # fmt: skip
+    def adaptive_autorange(
+        self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None
+    ):
         """`blocked_autorange` until the quartiles lie close to each other."""
 
         def settled(found):
