@@ -21,7 +21,13 @@ def version():
     return None
 
 
-def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=False,
-          allow_tf32=True, fp32_precision="none"):  # fmt: skip
+def flags(
+    enabled=False,
+    benchmark=False,
+    benchmark_limit=10,
+    deterministic=False,
+    allow_tf32=True,
+    fp32_precision="none",
+):
     """Sets all of the switches for a `with` block or a function."""
     return _during(globals(), **locals())

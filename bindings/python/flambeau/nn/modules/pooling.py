@@ -81,8 +81,14 @@ class _MaxUnpool(Module):
 class _FractionalMaxPool(Module):
     _n = 2
 
-    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False,
-                 _random_samples=None):  # fmt: skip
+    def __init__(
+        self,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    ):
         super().__init__()
         name = type(self).__name__
 
