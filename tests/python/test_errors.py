@@ -1,5 +1,7 @@
 """Errors: their classes, their texts, and that nothing stays pending."""
 
+import warnings
+
 import pytest
 
 from tests.golden import modules
@@ -195,6 +197,20 @@ def test_what_a_program_raises_in_a_module_stays_as_it_is(torch, problem):
     with pytest.raises(type(problem)) as found:
         parent(torch, Wraps())(1)
     assert found.value is problem and problem.args == given
+
+
+def test_keys_and_warnings_stay_as_they_are(torch):
+    class Own(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.ModuleDict()[x] if isinstance(x, str) else torch.range(0, x)
+
+    with pytest.raises(KeyError) as found:
+        parent(torch, Own())("absent")
+    assert found.value.args == ("absent",)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match=r"^torch\.range is deprecated.*end\)\.$"):
+            parent(torch, Own())(2)
 
 
 def test_what_the_package_raises_for_a_program_names_the_module(torch):

@@ -14,9 +14,6 @@ from ..._gen import api
 from ..._gen.api import module_handle
 
 KEY = "_flam"
-# Whose argument is a text, unlike a KeyError's.
-KINDS = ArithmeticError, AssertionError, AttributeError, IndexError, RuntimeError, TypeError
-KINDS += (ValueError,)
 
 # A program's own `__getstate__` may return the dictionary whole: a copy has no place in the tree.
 module_handle.__reduce__ = lambda handle: (type(None), ())
@@ -75,7 +72,8 @@ def place(problem, module):
             return
     ours = (last.tb_frame.f_globals.get("__name__", "") + ".").startswith(PACKAGE)
     plain = type(problem).__module__ in ("builtins", Error.__module__)
-    if not ours or not plain or [*map(type, problem.args)] != [str]:
+    other = isinstance(problem, (KeyError, Warning))  # its argument is the key, or matched whole
+    if not ours or not plain or other or [*map(type, problem.args)] != [str]:
         return
     (text,) = problem.args
     where = _place_of(module)

@@ -3,7 +3,7 @@ shape; then they keep their identity, are drawn, and the module becomes the laye
 
 from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from . import batchnorm, conv, instancenorm, linear
-from ._paths import KINDS, place
+from ._paths import place
 from .module import Module
 
 
@@ -28,7 +28,7 @@ class LazyModuleMixin:
                 self.initialize_parameters(*args, **kwargs)
                 if self.has_uninitialized_params():
                     raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
-            except KINDS as problem:
+            except Exception as problem:
                 place(problem, self)
                 raise
         if self.cls_to_become is not None:

@@ -19,7 +19,7 @@ from ..._library import scope
 from ..._tensor import Tensor
 from ...utils.hooks import register
 from ..parameter import Buffer, Parameter, UninitializedBuffer
-from ._paths import KEY, KINDS, handle_of, place, tell
+from ._paths import KEY, handle_of, place, tell
 from ._state import StateMixin, _IncompatibleKeys  # noqa: F401
 from ._walk import WalkMixin
 
@@ -305,7 +305,7 @@ class Module(StateMixin, WalkMixin):
         named = (state.get(KEY) or handle_of(self))._h
         try:
             return _within(_clear_error, _push, named, forward, args, kwargs)
-        except KINDS as problem:
+        except Exception as problem:
             place(problem, self)
             raise
 
