@@ -176,6 +176,16 @@ def test_summary_writer(torch, tmp_path):
     assert any(f.stat().st_size for f in tmp_path.iterdir())
 
 
+def test_a_kind_of_device_has_its_module(torch, device):
+    for kind in ("cpu", "cuda"):
+        for named in (kind, f"{kind}:0", torch.device(kind)):
+            assert torch.get_device_module(named) is getattr(torch, kind)
+    usual = torch.cuda if torch.cuda.is_available() else torch.cpu
+    assert torch.get_device_module() is usual
+    with pytest.raises(RuntimeError, match="Device 'meta' does not have a corresponding module"):
+        torch.get_device_module("meta")
+
+
 def test_anomaly_mode_begins_with_its_block(torch):
     with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
         mode = torch.autograd.detect_anomaly()
