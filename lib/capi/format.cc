@@ -197,7 +197,13 @@ std::vector<std::string> suffixes(const Tensor& t, const FormatOptions& o) {
     out.push_back("size=" + tuple_text(t.sizes()));
   const bool obvious = t.numel() > 0 && (t.dtype() == Dtype::i64 || t.dtype() == Dtype::boolean);
   if (!is_default && !obvious) out.push_back(std::string("dtype=torch.") + name_of(t.dtype()));
-  if (const char* name = tensor_grad_fn_name(t)) {
+  const char* name = nullptr;
+  try {
+    name = tensor_grad_fn_name(t);
+  } catch (const Error&) {  // a view whose base changed where that was not recorded
+    name = "Invalid";
+  }
+  if (name) {
     out.push_back(std::string("grad_fn=<") + name + ">");
   } else if (requires_grad(t)) {
     out.push_back("requires_grad=True");

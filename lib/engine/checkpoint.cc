@@ -179,7 +179,13 @@ class SecondRun final : public SavedHooks {
 
  private:
   void check_results() const {
-    check(count_ == slots_.size() || (count_ > slots_.size() && !complete_), kDiffers,
+    check(
+        count_ <= slots_.size() || !complete_, kDiffers,
+        "torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
+        "original forward pass, ",
+        count_, " instead of ", slots_.size(),
+        ".\nThe function must do the same both times: it may not depend on what changed since");
+    check(count_ >= slots_.size(), kDiffers,
           "torch.utils.checkpoint: A different number of tensors was saved during the original "
           "forward and recomputation.\nNumber of tensors saved during forward: ",
           slots_.size(), "\nNumber of tensors saved during recomputation: ", count_,

@@ -82,6 +82,14 @@ void set_base(const Tensor& v, const Tensor& x, bool one_of_several) {
                                  : x.impl()->creation;
 }
 
+static std::string view_of_fn(const Tensor& v) {
+  const AutogradData* d = v.impl()->autograd.get();
+  if (!d || !d->grad_fn) return "A view was created in ";
+  const std::string_view of = d->grad_fn->name();
+  return cat_text("Output ", d->output_nr, " of ", of.substr(0, of.find("Backward")),
+                  " is a view of a view which was created in ");
+}
+
 void fail_view(const Tensor& v, bool elsewhere) {
   const char* const changed = elsewhere
                                   ? "its base or another view of its base has been modified inplace"
@@ -99,12 +107,12 @@ void fail_view(const Tensor& v, bool elsewhere) {
   }
   const bool inference = v.impl()->creation == Creation::inference;
   throw Error(Code::autograd,
-              cat_text("A view was created in ", inference ? "inference" : "no_grad", " mode and ",
-                       changed, inference ? " in normal mode" : " with grad mode enabled",
-                       ". Given that this use case is ambiguous and error-prone, it is forbidden"),
-              describe(v),
-              inference ? "make the view outside of inference_mode(), or write inside it"
-                        : "make the view and write to it both inside no_grad(), or both outside");
+              cat_text(view_of_fn(v), inference ? "inference" : "no_grad", " mode and ", changed,
+                       inference ? " in normal mode" : " with grad mode enabled",
+                       ". Given that this use case is ambiguous and error-prone, it is forbidden. "
+                       "Make the view and write to it both inside the ",
+                       inference ? "inference_mode" : "no_grad", " block, or both outside"),
+              describe(v));
 }
 
 const Ref<Node>& grad_fn(const Tensor& t) {

@@ -66,7 +66,23 @@ namespace ops {
 namespace {
 
 // Whose checks are older than the common one in torch, which has words of its own for them.
-void fail_exact(std::string_view op, Dtype made, Dtype given) {
+void fail_exact(std::string_view op, std::string_view part, Dtype made, Dtype given) {
+  if (op == "searchsorted" || op == "bucketize") {
+    fail(Code::dtype,
+         "torch.searchsorted(): output tensor's dtype is wrong, it can only be "
+         "Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output "
+         "tensor's dtype ",
+         scalar_name(given), " and out_int32 flag is ", made == Dtype::i32 ? "True" : "False");
+  }
+  if (op == "histogram") {
+    fail(Code::dtype, "torch.histogram: input tensor and ", part,
+         " tensor should have the same dtype, but got input ", name_of(made), " and ", part, " ",
+         name_of(given));
+  }
+  if (op == "mode" || op == "kthvalue") {
+    fail(Code::dtype, op, ": expected scalar type '", scalar_name(made), "' but got '",
+         scalar_name(given), "' for ", part, " output");
+  }
   if (op == "nonzero") {
     fail(Code::dtype, op, ": Expected out tensor to have scalar type ", scalar_name(made),
          " but got scalar type ", scalar_name(given));
@@ -79,17 +95,22 @@ void fail_exact(std::string_view op, Dtype made, Dtype given) {
        name_of(given), " instead");
 }
 
-void check_output_dtype(const char* op, Dtype made, Dtype given, bool cast) {
-  if (!cast && made != given) fail_exact(op, made, given);
+void check_output_dtype(const char* op, Dtype made, Dtype given, bool cast,
+                        std::string_view part = {}) {
+  if (!cast && made != given) fail_exact(op, part, made, given);
   check(category_of(made) <= category_of(given), Code::dtype, op, ": result type ", name_of(made),
         " can't be cast to the desired output type ", name_of(given));
 }
 
 }  // namespace
 
-void check_output(const Tensor& out, const Tensor& result, const char* op, bool cast) {
-  if (requires_grad(result) || (modes.grad && requires_grad(out))) fail_recorded_out(op);
-  check_output_dtype(op, result.dtype(), out.dtype(), cast);
+// `name` may go on with that of one result of several: "mode.indices".
+void check_output(const Tensor& out, const Tensor& result, const char* full_name, bool cast) {
+  const std::string_view name = full_name;
+  const std::string op(name.substr(0, name.find('.')));
+  if (requires_grad(result) || (modes.grad && requires_grad(out))) fail_recorded_out(op.c_str());
+  const std::string_view part = name.substr(std::min(op.size() + 1, name.size()));
+  check_output_dtype(op.c_str(), result.dtype(), out.dtype(), cast, part);
 }
 
 }  // namespace ops
@@ -205,7 +226,8 @@ void warn_of_resize(const Tensor& out, DimsView size) {
   if (out.numel() == 0 || std::equal(size.begin(), size.end(), had.begin(), had.end())) return;
   warn("An output with one or more elements was resized since it had shape ", ShapeText{had},
        ", which does not match the required output shape ", ShapeText{size},
-       ". Give it no elements first: out.resize_(0)");
+       ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+       "unless they have zero elements. Give it none first: out.resize_(0)");
 }
 
 namespace {

@@ -130,7 +130,11 @@ op(
         (x(2), dict(edge_order=2), "at least edge_order"),
         (x(3, 4), dict(dim=2), NO_DIM),
         (x(3, 4), dict(dim=(0, -2)), "multiple times"),
-        (x(3, 4), dict(spacing=(1.0, 2.0, 3.0)), "list of length 2, but got a list of length 3"),
+        (
+            x(3, 4),
+            dict(spacing=(1.0, 2.0, 3.0)),
+            "self.dim\\(\\) = 2., since dim argument was not given, but got a list of length 3",
+        ),
     ],
     **SLOPE,
 )
@@ -146,7 +150,11 @@ op(
     big=[(x(300, 300), FAR, FAR)],
     refuses=[
         ((x(5), PLACES), dict(edge_order=0), ORDER),
-        ((x(5, 5), PLACES), {}, "list of length 2, but got a list of length 1"),
+        (
+            (x(5, 5), PLACES),
+            {},
+            "self.dim\\(\\) = 2., since dim argument was not given, but got a list of length 1",
+        ),
         ((x(4), PLACES), {}, "as many places as samples along dimension 0, 4, but got 5"),
         ((x(5), x(5, 1)), {}, "one dimension, but got an element with 2"),
         ((x(5), PLACES), dict(dim=1), NO_DIM),

@@ -149,7 +149,7 @@ op(
     big=[(x(300, 300), x(4, values=(-1.0, -0.5, 1.0, 2.0)), positive(300, 300))],
     refuses=[
         ((x(3), x(2, 2), x(3)), {}, "one dimension, but got 2"),
-        ((x(3), x(0), x(3)), {}, "at least two edges, but got 0"),
+        ((x(3), x(0), x(3)), {}, "should have at least 1 element"),
         ((x(3), x(1), x(3)), {}, "at least two edges, but got 1"),
         (
             (x(3), x(2, dtype="int64"), x(3)),

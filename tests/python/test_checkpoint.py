@@ -146,6 +146,22 @@ def test_early_stop_ends_the_second_run(torch, checkpoint):
         assert steps() == ["saved", "end"] * 2
 
 
+@pytest.mark.parametrize("more", [True, False])
+def test_a_function_that_saves_more_or_less(torch, checkpoint, more):
+    runs = []
+
+    def function(x):
+        runs.append(0)
+        return x.sin().exp() if (len(runs) == 1) == more else x.sin().exp().cos()
+
+    said = "trying to save more tensors during recomputation" if more else "A different number of"
+    y = checkpoint(
+        function, torch.ones(2, requires_grad=True), use_reentrant=False, early_stop=False
+    )
+    with pytest.raises(RuntimeError, match=f"torch.utils.checkpoint: {said}"):
+        y.sum().backward()
+
+
 def test_keywords_containers_and_several_results(torch, checkpoint):
     a, b = (torch.tensor([v], requires_grad=True) for v in (2.0, 3.0))
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -65,6 +66,15 @@ def test_workers_are_threads_that_know_themselves(torch, data):
     assert data.get_worker_info() is None
     for batch in data.DataLoader(Who(), num_workers=2):
         assert batch.item() != threading.get_ident()
+
+
+def test_more_workers_than_cores_are_warned_of(data):
+    cores = len(os.sched_getaffinity(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data.DataLoader(range(4), num_workers=cores)
+    with pytest.warns(UserWarning, match="excessive worker creation might get DataLoader running"):
+        data.DataLoader(range(4), num_workers=cores + 1)
 
 
 def test_exception_of_a_worker(torch, data):
@@ -495,7 +505,7 @@ def test_a_program_may_end_while_workers_run(fails, kept):
     path = os.pathsep.join(sys.path)
     program = LEFT_OPEN.replace("FAILS", str(fails)).replace("KEPT", str(kept))
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-W", "ignore:This DataLoader will create", "-c", program],
         env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,

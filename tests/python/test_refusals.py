@@ -24,6 +24,43 @@ OVERFLOWS = {
     "full": lambda sizes: torch.full(sizes, 1.0), "new_empty": lambda sizes: z(1).new_empty(sizes),
 }  # fmt: skip
 REFUSALS = {
+    "searchsorted into floats": (
+        lambda: torch.searchsorted(z(3), z(3), out=z(3)), "output tensor's dtype is wrong, it can"
+    ),
+    "bucketize into int64": (
+        lambda: torch.bucketize(z(3), z(3), out_int32=True, out=z(3).long()),
+        "it can only be Int.int32. or Long.int64. depending .* Long and out_int32 flag is True",
+    ),
+    "histogram's counts": (
+        lambda: torch.histogram(z(3), 2, out=(z(2).double(), z(3))),
+        "input tensor and hist tensor should have the same dtype",
+    ),
+    "histogram's edges": (
+        lambda: torch.histogram(z(3), 2, out=(z(2), z(3).double())),
+        "input tensor and bin_edges tensor should have the same dtype",
+    ),
+    "mode's values": (
+        lambda: torch.mode(z(3), out=(z(0).long(), z(0).long())),
+        "expected scalar type 'Float' but got 'Long' for values output",
+    ),
+    "kthvalue's places": (
+        lambda: torch.kthvalue(z(3), 1, out=(z(0), z(0))),
+        "expected scalar type 'Long' but got 'Float' for indices output",
+    ),
+    "grids of another batch and rank": (
+        lambda: torch.grid_sampler_2d(z(2, 1, 2, 2, 2), z(1, 1, 1, 2, 2), 0, 0, False),
+        "expected grid and input to have same batch size",
+    ),
+    "a range beyond int64": (lambda: torch.arange(1e-38, 3e38), "overflow"),
+    "a range of integers beyond int64": (lambda: torch.arange(-2**63, 2**63 - 1), "overflow"),
+    "too few spacings": (
+        lambda: torch.gradient(z(2, 2, 2), spacing=(1.0, 2.0)),
+        r"list of length equal to 'self.dim\(\) = 3', since dim argument was not given",
+    ),
+    "spacings and dims": (
+        lambda: torch.gradient(z(2, 2), spacing=(1.0, 2.0), dim=0), "and dim arguments to have the"
+    ),
+    "places for spacing": (lambda: torch.gradient(z(2, 2), spacing=(z(2),)), "spacing to be"),
     "take_along_dim of int32": (
         lambda: torch.take_along_dim(z(2, 3), z(2, 3).int(), 1),
         r"torch.take_along_dim\(\): dtype of indices should be Long but got Int",
@@ -113,7 +150,7 @@ REFUSALS = {
     "bytes of a number": (lambda: z(()).view(torch.float64), r"self.dim\(\) cannot be 0 to view"),
     "histc": (lambda: torch.histc(z(3).char(), bins=4, min=5, max=1),
               "torch.histc: max must be larger than min"),
-    "histogram's edges": (lambda: torch.histogram(z(3), z(()).double()),
+    "histogram's bins": (lambda: torch.histogram(z(3), z(()).double()),
                           "input tensor and bins tensors should have the same dtype"),
     "meshgrid": (lambda: torch.meshgrid(z(2), z(3), indexing=""),
                  'torch.meshgrid: indexing must be one of "xy" or "ij", but received: '),
@@ -179,3 +216,52 @@ def test_truths_over_no_dimensions_are_each_element(name):
             assert found.tolist() == [[False, True], [True, False]]
     assert getattr(x, name)(dim=None).shape == getattr(x, name)().shape == ()
     assert x.sum(dim=()).shape == ()
+
+
+@pytest.mark.parametrize("name", "conv1d conv2d conv3d conv_transpose1d conv_transpose2d".split())
+@pytest.mark.parametrize("kinds", [("Long", "Double"), ("Half", "Float"), ("Float", "Double")])
+def test_convolutions_of_two_dtypes(name, kinds):
+    sizes = (1, 1) + (2,) * int(name[-2])
+    x, w = (z(sizes).type(f"torch.{kind}Tensor") for kind in kinds)
+    with pytest.raises(RuntimeError, match=f"expected scalar type {kinds[0]} but found {kinds[1]}"):
+        getattr(torch.nn.functional, name)(x, w)
+
+
+PLACES = {
+    "cumsum": torch.cumsum, "softmax": torch.softmax, "unsqueeze": torch.unsqueeze,
+    "diff": lambda x, at: x.diff(dim=at), "narrow": lambda x, at: x.narrow(0, at, 1),
+    "argmax": torch.argmax, "select": lambda x, at: x.select(at, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_places_are_numbers(name):
+    PLACES[name](z(2, 2), torch.tensor(0))
+    for wrong in torch.tensor([0]), torch.tensor(0.0), torch.tensor([0, 0]), True:
+        with pytest.raises((TypeError, RuntimeError)):
+            PLACES[name](z(2, 2), wrong)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_views_of_views_that_were_not_recorded(mode):
+    x = z(2)
+    with mode():
+        y = x.view(2)
+    y.requires_grad_()
+    with pytest.raises(RuntimeError, match="^A view was created in .* is being modified inplace"):
+        y.mul_(2)
+    words = f"Output 0 of View is a view of a view .* is being .* inside the {mode.__name__} block"
+    with pytest.raises(RuntimeError, match=words):
+        y.view(2).mul_(2)
+
+
+def test_a_view_without_a_node_prints():
+    x = torch.ones(1, requires_grad=True)
+    with torch.no_grad():
+        y = x[:]
+        y *= 2
+    assert repr(y) == "tensor([2.], grad_fn=<Invalid>)"
+    with pytest.raises(
+        RuntimeError, match="its base or another view of its base has been modified"
+    ):
+        print(y.grad_fn)

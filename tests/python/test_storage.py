@@ -235,3 +235,14 @@ def test_finfo_is_of_the_default_dtype(name):
     assert torch.finfo(dtype) != torch.finfo(torch.float64 if name != "float64" else torch.float32)
     assert torch.iinfo(torch.int8) == torch.iinfo(torch.int8) != torch.iinfo(torch.int16)
     assert len({torch.finfo(dtype)}) == 1
+
+
+def test_storages_by_dtype_and_their_size():
+    for dtype, name in torch.storage._dtype_to_storage_type_map().items():
+        t = torch.ones(10, dtype=dtype)
+        assert t.storage_type() is getattr(torch, name) and isinstance(
+            t.storage(), t.storage_type()
+        )
+        empty, larger = torch.ones(0, dtype=dtype).storage(), torch.ones(100, dtype=dtype).storage()
+        assert t.storage().__sizeof__() - empty.__sizeof__() == 10 * dtype.itemsize
+        assert larger.__sizeof__() - empty.__sizeof__() == 100 * dtype.itemsize

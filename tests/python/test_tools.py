@@ -69,6 +69,11 @@ def test_doctor_knows_every_variable_that_is_read():
     assert read <= set(re.findall(r'{"(FLAMBEAU_\w+)"', source))
 
 
+def test_config_is_text_for_a_report():
+    assert "flambeau: " in torch.__config__.show()
+    assert f"up to {torch.get_num_threads()} threads" in torch.__config__.parallel_info()
+
+
 def test_collect_env_is_text_for_a_report():
     info = collect_env.get_env_info()
     assert info["python"]["python"].startswith(".".join(map(str, sys.version_info[:3])))

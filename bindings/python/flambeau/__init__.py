@@ -17,10 +17,11 @@ globals().update(_checks)
 _torch._package = _sys.modules[__name__]
 
 _PACKAGES = (
-    "_C __future__ _dynamo _higher_order_ops _utils accelerator amp ao as_torch autograd backends "
-    "compiler cpu cuda distributed distributions fft foreach func functional fx hub jit library "
-    "linalg masked multiprocessing nn onnx ops optim overrides profiler quasirandom random "
-    "safetensors serialization signal special storage testing types utils version"
+    "_C __config__ __future__ _dynamo _higher_order_ops _utils accelerator amp ao as_torch "
+    "autograd backends compiler cpu cuda distributed distributions fft foreach func functional fx "
+    "hub jit library linalg masked multiprocessing nn onnx ops optim overrides profiler "
+    "quasirandom random safetensors serialization signal special storage testing types utils "
+    "version"
 )
 _LAZY = {
     "_native": "affine_grid_generator batch_norm binary_cross_entropy_with_logits constant_pad_nd "

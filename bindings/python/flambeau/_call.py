@@ -209,6 +209,7 @@ _MADE = {
     **{"string": lambda value: value.encode(), "handle": lambda value: value._h},
 }
 _NUMERIC = "int", "size", "double", "bool"
+_PLACES = "dim", "dim0", "dim1", "start"  # of one number, no tensor with dimensions
 
 
 def listed(value, name, position, parameter):
@@ -221,11 +222,12 @@ def listed(value, name, position, parameter):
 
 def integer(value, name, position, parameter):
     """What a parameter for an int takes beside ints: what Python takes as an index, but no truth
-    value. C would cut fractions off."""
+    value, and for a place nothing with dimensions. C would cut fractions off."""
     if value is None or type(value) is object:  # left out
         return value
+    several = parameter in _PLACES and getattr(value, "ndim", 0)
     try:
-        if value.__class__ is not _bool:
+        if value.__class__ is not _bool and not several:
             return index(value)
     except TypeError:
         pass
@@ -359,9 +361,10 @@ def fill(out, values, name, cast=False, warns=True):
     if several and (not isinstance(out, (tuple, list)) or len(out) != len(values)):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(values)} Tensors")
     pairs = list(zip(out, values)) if several else [(out, values)]
-    for to, value in pairs:
+    parts = [f"{name}.{part}" for part in getattr(values, "_fields", ())] or [name] * len(pairs)
+    for part, (to, value) in zip(parts, pairs):
         check_out(to, name)
-        if _fast.flam_check_output(to._h, value._h, name.encode(), cast, warns):
+        if _fast.flam_check_output(to._h, value._h, part.encode(), cast, warns):
             _raise()
     for to, value in pairs:
         to.resize_(value.shape).copy_(value)

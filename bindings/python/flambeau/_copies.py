@@ -3,10 +3,11 @@ a copy."""
 
 from ._call import fill as fill_out
 from ._gen import ops
+from ._tensor import Tensor
 
 _VIEWS = (
-    "as_strided diagonal expand permute select squeeze t transpose unbind unfold unsqueeze view "
-    "detach"
+    "as_strided detach diagonal expand narrow permute select split split_with_sizes squeeze t "
+    "transpose unbind unfold unsqueeze view"
 ).split()
 
 
@@ -43,16 +44,6 @@ def alias_copy(input, *, out=None):
     return _given(_copied(input), out)
 
 
-def split_copy(input, split_size=0, dim=0, *, out=None):
-    """Copies of the parts that `split` shows."""
-    return _given(_copied(input.split(split_size, dim)), out)
-
-
-def split_with_sizes_copy(input, split_sizes, dim=0, *, out=None):
-    """Copies of the parts that `split` shows."""
-    return _given(_copied(input.split(list(split_sizes), dim)), out)
-
-
 def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
     """A copy of a slice along a dimension."""
     part = [slice(None)] * input.dim()
@@ -60,39 +51,23 @@ def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
     return _given(_copied(input[tuple(part)]), out)
 
 
-def narrow_copy(input, dim, start, length, *, out=None):
-    """A copy of `length` indices of a dimension from `start` on."""
-    return _given(_copied(input.narrow(dim, start, length)), out)
+def _calling(name, method, doc, prepare=None):
+    """A function that calls a method, of what `prepare` makes of the tensor."""
+
+    def function(input, *args, **named):
+        return getattr(prepare(input) if prepare else input, method)(*args, **named)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
 
 
-def unsafe_chunk(input, chunks, dim=0):
-    """As `chunk`; torch allows writing to the parts without a record."""
-    return input.chunk(chunks, dim)
-
-
-def unsafe_split(input, split_size, dim=0):
-    """As `split`; torch allows writing to the parts without a record."""
-    return input.split(split_size, dim)
-
-
-def unsafe_split_with_sizes(input, split_sizes, dim=0):
-    """As `split`; torch allows writing to the parts without a record."""
-    return input.split(list(split_sizes), dim)
-
-
-def fill(input, value):
-    """A copy with one value everywhere."""
-    return input.clone().fill_(value)
-
-
-def put(input, index, source, accumulate=False):
-    """A copy with values at places of the tensor seen as one row."""
-    return input.clone().put_(index, source, accumulate)
-
-
-def resize_as_(input, the_template):
-    """Gives `input` the shape of another tensor, in place."""
-    return input.resize_as_(the_template)
+for _name in "chunk", "split", "split_with_sizes":
+    _doc = f"As `{_name}`; torch allows writing to the parts without a record."
+    globals()[f"unsafe_{_name}"] = _calling(f"unsafe_{_name}", _name, _doc)
+resize_as_ = _calling("resize_as_", "resize_as_", "Gives a tensor another's shape, in place.")
+fill = _calling("fill", "fill_", "A copy with one value everywhere.", Tensor.clone)
+put = _calling("put", "put_", "A copy with values at places of the tensor as a row.", Tensor.clone)
 
 
 def empty_permuted(size, physical_layout, *, requires_grad=False, **named):

@@ -17,7 +17,7 @@ _LAZY = {
     "_dlpack": "__dlpack__=export",
     "_exchange": "__copy__=shallow_copy __deepcopy__=deep_copy __reduce_ex__=reduced "
     "numpy=to_numpy tolist=to_list",
-    "_storage": "storage=TypedStorage untyped_storage=storage_of",
+    "_storage": "storage=TypedStorage storage_type untyped_storage=storage_of",
     "_unique": "unique unique_consecutive",
     "autograd.graph": "grad_fn=node_of register_hook register_post_accumulate_grad_hook",
     "multiprocessing.shared": "is_shared share_memory_",

@@ -82,11 +82,12 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 def _sampler(spatial):
     def sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         """`grid_sampler` of one number of dimensions."""
+        found = grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
         if input.dim() != spatial + 2:
             raise RuntimeError(
                 f"grid_sampler_{spatial}d(): expected {spatial + 2}D input, got {input.dim()}D"
             )
-        return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+        return found
 
     sampler.__name__ = sampler.__qualname__ = f"grid_sampler_{spatial}d"
     return sampler

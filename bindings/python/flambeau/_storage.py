@@ -144,6 +144,9 @@ class UntypedStorage:
     def _facts(self):
         return ""
 
+    def __sizeof__(self):
+        return super().__sizeof__() + self.nbytes()
+
     def __eq__(self, other):
         return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
 
@@ -240,11 +243,16 @@ class _StorageType(type):
         return TypedStorage(from_file(filename, shared, size, dtype=cls.dtype))
 
 
-for _name, _kind in DTYPE_NAMES.items():
-    _name = _name.replace("Tensor", "Storage")
-    _values = {"__module__": "torch", "dtype": NAMES[_kind], "_dtype": NAMES[_kind]}
+NAMES_OF = {NAMES[kind]: name.replace("Tensor", "Storage") for name, kind in DTYPE_NAMES.items()}
+for _kind, _name in NAMES_OF.items():
+    _values = {"__module__": "torch", "dtype": _kind, "_dtype": _kind}
     globals()[_name] = _StorageType(_name, (), _values)
 Storage = globals()["FloatStorage"]
+
+
+def storage_type(self):
+    """The class of storages of its dtype."""
+    return globals()[NAMES_OF[self.dtype]]
 
 
 def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None,

@@ -16,7 +16,6 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 
 from . import _storage
-from ._deprecated.tensor_types import DTYPE_NAMES
 from ._exchange import raw_bytes
 from ._factory import from_bytes
 from ._on_demand import of_torch
@@ -25,7 +24,7 @@ from ._tensor import Tensor
 from ._types import DTYPES, NAMES, Size, dtype
 from ._types import device as device_type
 
-_STORAGES = {dtype: name.replace("Tensor", "Storage") for name, dtype in DTYPE_NAMES.items()}
+_STORAGES = {dtype._name: name for dtype, name in _storage.NAMES_OF.items()}
 
 
 # ---- writing

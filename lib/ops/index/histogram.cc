@@ -29,6 +29,8 @@ void check_edges(const Op& op, const Tensor& x, const Tensor& bins) {
   check_dtype(op, x, bins, "bins tensors");
   check(bins.dim() == 1, Code::shape, "torch.", op,
         "(): bins tensor should have one dimension, but got ", bins.dim());
+  check(bins.size(0) > 0, Code::shape, "torch.", op,
+        "(): bins tensor should have at least 1 element, and two edges of a bin, but got none");
   check(bins.size(0) > 1, Code::shape, "torch.", op,
         "(): bins tensor should have at least two edges, but got ", bins.size(0));
 }

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "ops/call.h"
 #include "ops/ops.h"
+#include "ops/scalar_name.h"
 #include "tensor/order.h"
 
 namespace flambeau::ops {
@@ -152,9 +153,11 @@ Operands with_batch(const char* op, const Tensor& x, const Tensor& w, size_t spa
   check(batched || x.dim() == int64_t(spatial) + 1, Code::shape, "Expected ", spatial + 1,
         "D (unbatched) or ", spatial + 2, "D (batched) input to ", op,
         ", but got input of size: ", ShapeText{x.sizes()});
-  check(is_floating(x.dtype()) && x.dtype() == w.dtype(), Code::dtype, op,
-        ": input and weight must have one floating point dtype, got ", name_of(x.dtype()), " and ",
-        name_of(w.dtype()), ". Convert one with .to(dtype)");
+  check(x.dtype() == w.dtype(), Code::dtype, op, ": expected scalar type ", scalar_name(x.dtype()),
+        " but found ", scalar_name(w.dtype()),
+        " for the weight. Convert it or the input with .to(dtype)");
+  check(is_floating(x.dtype()), Code::dtype, op,
+        ": input and weight must have one floating point dtype, got ", name_of(x.dtype()));
   return {batched ? x : unsqueeze(x, 0), batched};
 }
 

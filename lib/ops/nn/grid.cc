@@ -122,16 +122,18 @@ struct Corners {
 Tensor grid_sample(const Tensor& x, const Tensor& grid, int32_t mode, int32_t padding_mode,
                    std::optional<flam_bool> align_corners) {
   const int64_t space = x.dim() - 2;
+  const bool batches = x.dim() > 0 && grid.dim() > 0;
+  check(
+      !batches || x.size(0) == grid.size(0), Code::shape,
+      "grid_sampler(): expected grid and input to have same batch size, but got input with sizes ",
+      ShapeText{x.sizes()}, " and grid with sizes ", ShapeText{grid.sizes()});
+  check(!batches || grid.size(-1) == space, Code::shape,
+        "grid_sampler(): expected grid to have size ", space,
+        " in last dimension, but got grid with sizes ", ShapeText{grid.sizes()});
   check((space == 2 || space == 3) && grid.dim() == x.dim(), Code::shape,
         "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got "
         "input with sizes ",
         ShapeText{x.sizes()}, " and grid with sizes ", ShapeText{grid.sizes()});
-  check(
-      x.size(0) == grid.size(0), Code::shape,
-      "grid_sampler(): expected grid and input to have same batch size, but got input with sizes ",
-      ShapeText{x.sizes()}, " and grid with sizes ", ShapeText{grid.sizes()});
-  check(grid.size(-1) == space, Code::shape, "grid_sampler(): expected grid to have size ", space,
-        " in last dimension, but got grid with sizes ", ShapeText{grid.sizes()});
   const bool cubic = mode == FLAM_INTERPOLATION_BICUBIC;
   check(mode == FLAM_INTERPOLATION_BILINEAR || mode == FLAM_INTERPOLATION_NEAREST || cubic,
         Code::invalid_argument, "grid_sampler(): mode must be bilinear, nearest or bicubic");

@@ -133,15 +133,26 @@ Dims slope_dims(const Tensor& x, DimsView dim, int64_t edge_order) {
   return dims;
 }
 
+// In torch's words, which say where the number of dimensions comes from.
+void check_spacing(const Tensor& input, DimsView dim, size_t given) {
+  if (dim.data()) {
+    check(given == dim.size(), Code::invalid_argument,
+          "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim "
+          "arguments to have the same length, but got a spacing argument of length ",
+          given, " and a dim argument of length ", dim.size(), ".");
+  }
+  check(dim.data() || given == size_t(input.dim()), Code::invalid_argument,
+        "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+        "'self.dim() = ",
+        input.dim(), "', since dim argument was not given, but got a list of length ", given);
+}
+
 }  // namespace
 
 std::vector<Tensor> gradient(const Tensor& input, std::span<const double> spacing, DimsView dim,
                              int64_t edge_order) {
   const Dims dims = slope_dims(input, dim, edge_order);
-  check(spacing.size() == dims.size() || (spacing.size() == 1 || !spacing.data()),
-        Code::invalid_argument,
-        "torch.gradient expected spacing to be unspecified, a scalar or a list of length ",
-        dims.size(), ", but got a list of length ", spacing.size());
+  if (spacing.data() && spacing.size() != 1) check_spacing(input, dim, spacing.size());
   std::vector<Tensor> slopes;
   for (size_t i = 0; i < dims.size(); ++i) {
     const double h = !spacing.data() ? 1 : spacing[spacing.size() == 1 ? 0 : i];
@@ -153,9 +164,7 @@ std::vector<Tensor> gradient(const Tensor& input, std::span<const double> spacin
 std::vector<Tensor> gradient_at(const Tensor& input, TensorsView spacing, DimsView dim,
                                 int64_t edge_order) {
   const Dims dims = slope_dims(input, dim, edge_order);
-  check(spacing.size() == dims.size(), Code::invalid_argument,
-        "torch.gradient expected spacing to be unspecified, a scalar or a list of length ",
-        dims.size(), ", but got a list of length ", spacing.size());
+  check_spacing(input, dim, spacing.size());
   std::vector<Tensor> slopes;
   for (size_t i = 0; i < dims.size(); ++i) {
     const Tensor& places = spacing[i];

@@ -32,10 +32,15 @@ Number number_of(const Tensor& t) {
 
 int64_t arange_length(const Number& start, const Number& end, const Number& step, bool integral) {
   if (integral) {
-    const int64_t span = end.whole - start.whole;
-    return (span + step.whole - (step.whole > 0 ? 1 : -1)) / step.whole;
+    int64_t span = 0;
+    const bool over = __builtin_sub_overflow(end.whole, start.whole, &span) ||
+                      __builtin_add_overflow(span, step.whole - (step.whole > 0 ? 1 : -1), &span);
+    check(!over, Code::shape, "invalid size, possible overflow?");
+    return span / step.whole;
   }
-  return int64_t(std::ceil((end.real - start.real) / step.real));
+  const double length = std::ceil((end.real - start.real) / step.real);
+  check(length < 0x1p63, Code::shape, "invalid size, possible overflow?");
+  return int64_t(length);
 }
 
 Tensor vector_of(int64_t n, Dtype dtype, Device device, bool requires_grad) {

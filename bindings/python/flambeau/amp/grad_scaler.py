@@ -13,6 +13,22 @@ from .._tensor import Tensor
 from .._torch import tensor
 
 
+def _accessors(name):
+    """How a number is asked for and set."""
+
+    def get(self):
+        return getattr(self, f"_{name}")
+
+    def set(self, new):
+        setattr(self, f"_{name}", new)
+        api.grad_scaler_configure(self._scaler, *self._numbers())
+
+    for function in get, set:
+        function.__name__ = f"{function.__name__}_{name}"
+        function.__qualname__ = f"GradScaler.{function.__name__}"
+    return get, set
+
+
 class GradScaler:
     """Multiplies losses, divides gradients, and skips the steps whose gradients are not finite."""
 
@@ -105,33 +121,9 @@ class GradScaler:
         lambda self, scale: api.grad_scaler_set_scale(self._scaler, float(scale)),
     )
 
-    def get_growth_factor(self):
-        """What the factor grows by."""
-        return self._growth_factor
-
-    def set_growth_factor(self, new_factor):
-        """Sets what the factor grows by."""
-        self._configure(_growth_factor=new_factor)
-
-    def get_backoff_factor(self):
-        """What the factor shrinks by."""
-        return self._backoff_factor
-
-    def set_backoff_factor(self, new_factor):
-        """Sets what the factor shrinks by."""
-        self._configure(_backoff_factor=new_factor)
-
-    def get_growth_interval(self):
-        """Steps with finite gradients before the factor grows."""
-        return self._growth_interval
-
-    def set_growth_interval(self, new_interval):
-        """Sets the steps with finite gradients before the factor grows."""
-        self._configure(_growth_interval=new_interval)
-
-    def _configure(self, **number):
-        vars(self).update(number)
-        api.grad_scaler_configure(self._scaler, *self._numbers())
+    get_growth_factor, set_growth_factor = _accessors("growth_factor")
+    get_backoff_factor, set_backoff_factor = _accessors("backoff_factor")
+    get_growth_interval, set_growth_interval = _accessors("growth_interval")
 
     def _numbers(self):
         interval = int(self._growth_interval)

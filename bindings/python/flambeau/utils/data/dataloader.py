@@ -8,6 +8,7 @@ StatefulDataLoader."""
 
 import atexit
 import itertools
+import os
 import threading
 import time
 import traceback
@@ -280,6 +281,12 @@ class DataLoader:
             raise ValueError("persistent_workers option needs num_workers > 0")
         if timeout < 0:
             raise ValueError("timeout option should be non-negative")
+        if num_workers > len(os.sched_getaffinity(0)):
+            warn(
+                f"This DataLoader will create {num_workers} workers, more than there are cores. "
+                "Please be aware that excessive worker creation might get DataLoader running slow "
+                "or even freeze, lower the worker number to avoid that."
+            )
         self.dataset, self.num_workers, self.pin_memory = dataset, num_workers, pin_memory
         self.worker_init_fn, self.generator, self.timeout = worker_init_fn, generator, timeout
         if num_workers and prefetch_factor is None:
