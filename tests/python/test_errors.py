@@ -48,7 +48,7 @@ def test_type_errors_name_the_argument(torch, call, text):
 
 def test_enum_words(torch):
     with pytest.raises(
-        ValueError, match=r"argument 'reduction' must be one of 'none', 'mean', 'sum'.*, not 'avg'"
+        ValueError, match=r"reduction can only be 'none' or 'mean' or 'sum'.*, not 'avg'"
     ):
         torch.nn.functional.mse_loss(torch.ones(1), torch.ones(1), reduction="avg")
 

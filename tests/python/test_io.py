@@ -279,3 +279,48 @@ def test_whole_modules_load_where_their_classes_are_allowed(torch, tmp_path):
         with torch.serialization.safe_globals(allowed):
             with pytest.raises(pickle.UnpicklingError, match=f"Weights only.*{absent.__name__}"):
                 torch.load(path)
+
+
+class Direct(io.BytesIO):
+    """Reads into memory that is given, a few bytes at a time."""
+
+    read_into = 0
+
+    def readinto(self, part):
+        self.read_into += 1
+        return super().readinto(memoryview(part)[:7])
+
+
+class Plain:
+    """Knows no more than a file has to."""
+
+    def __init__(self, data):
+        file = io.BytesIO(data)
+        self.seek, self.tell, self.read = file.seek, file.tell, file.read
+
+
+@pytest.mark.parametrize("sums", [True, False])
+def test_files_are_read_as_they_come(torch, sums):
+    torch.serialization.set_crc32_options(sums)
+    try:
+        assert torch.serialization.get_crc32_options() is sums
+        file = io.BytesIO()
+        torch.save({"x": torch.arange(20.0)}, file)
+    finally:
+        torch.serialization.set_crc32_options(True)
+    direct = Direct(file.getvalue())
+    for source in direct, io.BytesIO(file.getvalue()), Plain(file.getvalue()):
+        assert torch.load(source)["x"].tolist() == list(range(20))
+    assert direct.read_into > 10
+    with zipfile.ZipFile(file) as archive:
+        assert (archive.testzip() is None) is sums
+
+
+def test_a_file_that_was_cut_is_refused(torch, tmp_path):
+    path = tmp_path / "cut.pt"
+    torch.save(torch.arange(100.0), path)
+    with zipfile.ZipFile(path) as archive:
+        entry = next(n for n in archive.namelist() if n.endswith("data/0"))
+        archive.getinfo(entry).file_size = 10**6
+        with pytest.raises(EOFError, match="data/0 ends after"):
+            torch.serialization._stored(archive, entry)

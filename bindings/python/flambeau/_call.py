@@ -274,10 +274,10 @@ def _convert(name, position, parameter, kind, enum, value, keep):
             return [enum[value]]
         if value == "elementwise_mean":
             return [enum[_deprecated.elementwise_mean()]]
-        words = ", ".join(repr(w) for w in enum if w != "unspecified")
+        words = " or ".join(repr(w) for w in enum if w != "unspecified")
         raise InvalidArgumentError(
-            f"{value} is not a valid value for {parameter}: {name}(): argument '{parameter}' must "
-            f"be one of {words}, not {value!r}"
+            f"{value} is not a valid value for {parameter}: {name}(): {parameter} can only be "
+            f"{words}, not {value!r}"
         )
     raise _mismatch(name, position, parameter, _WANTED.get(kind, kind), value)
 

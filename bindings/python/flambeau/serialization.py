@@ -10,6 +10,7 @@ import enum
 import io
 import os
 import pickle
+import struct
 import sys
 import zipfile
 from collections import Counter, OrderedDict, defaultdict
@@ -143,23 +144,26 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
         return _save_to_path(obj, os.fspath(f))
     if not hasattr(f, "write"):
         raise AttributeError(_EXPECTED + "'write' attribute")
-    if not isinstance(f, (io.IOBase, _Titled)):  # it may know no more than to write
-        whole = io.BytesIO()
-        save(obj, whole)
-        f.write(whole.getvalue())
-        return getattr(f, "flush", lambda: None)()
+    if isinstance(f, io.IOBase):
+        return _write(obj, f, getattr(f, "name", ""))
+    whole = io.BytesIO()  # it may know no more than to write
+    _write(obj, whole, "")
+    f.write(whole.getvalue())
+    getattr(f, "flush", lambda: None)()
+
+
+def _write(obj, f, path):
+    """The archive, whose folder is called after the file."""
     data = io.BytesIO()
     pickler = _Pickler(data)
     pickler.dump(obj)
-    name = (
-        os.path.splitext(os.path.basename(getattr(f, "name", "") or "archive"))[0]
-        if isinstance(getattr(f, "name", ""), str)
-        else "archive"
-    )
+    name = isinstance(path, str) and os.path.splitext(os.path.basename(path))[0] or "archive"
     with zipfile.ZipFile(f, "w", zipfile.ZIP_STORED) as archive:
 
         def put(entry, content):
             archive.writestr(zipfile.ZipInfo(f"{name}/{entry}"), content)
+            if not _options["crc32"]:
+                archive.filelist[-1].CRC = 0
 
         put("data.pkl", data.getvalue())
         put("byteorder", sys.byteorder)
@@ -172,25 +176,12 @@ def _save_to_path(obj, path):
     part = f"{path}.{os.getpid()}.part"
     try:
         with open(part, "wb") as file:
-            save(obj, _Titled(file, path))
+            _write(obj, file, path)
         os.replace(part, path)
     except BaseException:
         if os.path.exists(part):
             os.unlink(part)
         raise
-
-
-class _Titled:
-    """A file under the name it will have; the archive's folder is called after it."""
-
-    def __init__(self, file, name):
-        self._file, self.name = file, name
-
-    def seekable(self):
-        return True
-
-    def __getattr__(self, name):
-        return getattr(self._file, name)
 
 
 # ---- reading
@@ -292,20 +283,48 @@ class LoadEndianness(enum.Enum):
     NATIVE, LITTLE, BIG = "native", "little", "big"
 
 
-_order = LoadEndianness.NATIVE
+_options = {"order": LoadEndianness.NATIVE, "crc32": True}
 
 
 def set_default_load_endianness(endianness):
     """How files are read that do not say their byte order; None for this machine's."""
-    global _order
     if endianness is not None and not isinstance(endianness, LoadEndianness):
         raise TypeError("Invalid argument type in function set_default_load_endianness")
-    _order = endianness or LoadEndianness.NATIVE
+    _options["order"] = endianness or LoadEndianness.NATIVE
 
 
 def get_default_load_endianness():
     """What `set_default_load_endianness` set; None for this machine's order."""
-    return None if _order is LoadEndianness.NATIVE else _order
+    return None if _options["order"] is LoadEndianness.NATIVE else _options["order"]
+
+
+def set_crc32_options(compute_crc32):
+    """Whether `save` says the sums of what it writes, which others than `load` ask for."""
+    _options["crc32"] = compute_crc32
+
+
+def get_crc32_options():
+    """What `set_crc32_options` set; True at first."""
+    return _options["crc32"]
+
+
+def _stored(archive, entry):
+    """The bytes of an entry, unchecked: files may have no sums."""
+    info, file = archive.getinfo(entry), archive.fp
+    if info.compress_type != zipfile.ZIP_STORED:
+        return archive.read(info)
+    file.seek(info.header_offset + 26)  # where its header says how long name and extras are
+    file.seek(info.header_offset + 30 + sum(struct.unpack("<HH", file.read(4))))
+    found, done, direct = memoryview(bytearray(info.file_size)), 0, hasattr(file, "readinto")
+    while done < len(found):
+        part = None if direct else file.read(len(found) - done)
+        count = file.readinto(found[done:]) if direct else len(part)
+        if not count:
+            raise EOFError(f"{entry} ends after {done} of {len(found)} bytes")
+        if not direct:
+            found[done : done + count] = part
+        done += count
+    return found.obj
 
 
 def _turned(data, size):
@@ -322,7 +341,9 @@ class _Unpickler(pickle.Unpickler):
         self.archive, self.folder, self.place, self.trusted = archive, folder, place, trusted
         self.known, self.storages = _allowed(), {}
         order = f"{folder}/byteorder"
-        said = archive.read(order).decode().strip() if order in archive.namelist() else _order.value
+        said = _options["order"].value
+        if order in archive.namelist():
+            said = _stored(archive, order).decode().strip()
         self.turned = said not in (sys.byteorder, "native")
 
     def find_class(self, module, name):
@@ -346,7 +367,7 @@ class _Unpickler(pickle.Unpickler):
         if kind != "storage":
             raise pickle.UnpicklingError(f"unknown persistent id {kind!r}")
         if key not in self.storages:
-            data = self.archive.read(f"{self.folder}/data/{key}")
+            data = _stored(self.archive, f"{self.folder}/data/{key}")
             unit = getattr(storage_type, "dtype", NAMES["uint8"])
             data = data[: count * unit.itemsize]
             if self.turned:
@@ -413,7 +434,6 @@ def load(
             f"{problem}. You can only torch.load from a file that is seekable. Please pre-load the "
             "data into a buffer like io.BytesIO and try to load from it instead."
         ) from problem
-    f = f if hasattr(f, "seekable") else _Titled(f, None)
     if mmap:
         raise ValueError("f must be a string or os.PathLike to use mmap=True, got " + repr(f))
     if not zipfile.is_zipfile(f):
@@ -434,5 +454,5 @@ def load(
         kind = _Unpickler
         if pickle_module is not None:
             kind = type("_Unpickler", (kind, pickle_module.Unpickler), {})
-        with archive.open(entry) as data:
-            return kind(data, archive, folder, _placement(map_location), not weights_only).load()
+        data = io.BytesIO(_stored(archive, entry))
+        return kind(data, archive, folder, _placement(map_location), not weights_only).load()

@@ -87,29 +87,26 @@ def _register_backward(hook, full):
     return register(_global_backward_hooks, hook)
 
 
-def register_module_forward_pre_hook(hook):
-    """A hook called before every module's forward."""
-    return register(_global_forward_pre_hooks, hook)
+def _registering(kind, name, when):
+    """A function that registers hooks of all modules."""
+
+    def register_for_all(hook):
+        return register(globals()[f"_global_{kind}_hooks"], hook)
+
+    register_for_all.__name__ = register_for_all.__qualname__ = name
+    register_for_all.__doc__ = f"A hook called {when}."
+    return register_for_all
 
 
-def register_module_full_backward_pre_hook(hook):
-    """A hook called with the gradients of every module's outputs."""
-    return register(_global_backward_pre_hooks, hook)
-
-
-def register_module_buffer_registration_hook(hook):
-    """A hook called before any buffer is registered."""
-    return register(_global_buffer_registration_hooks, hook)
-
-
-def register_module_module_registration_hook(hook):
-    """A hook called before any child is registered."""
-    return register(_global_module_registration_hooks, hook)
-
-
-def register_module_parameter_registration_hook(hook):
-    """A hook called before any parameter is registered."""
-    return register(_global_parameter_registration_hooks, hook)
+for _kind, _when in (
+    ("forward_pre", "before every module's forward"),
+    ("full_backward_pre", "with the gradients of every module's outputs"),
+    ("buffer_registration", "before any buffer is registered"),
+    ("module_registration", "before any child is registered"),
+    ("parameter_registration", "before any parameter is registered"),
+):
+    _name = f"register_module_{_kind}_hook"
+    globals()[_name] = _registering(_kind.removeprefix("full_"), _name, _when)
 
 
 def _registered(module, what, name, value):

@@ -279,39 +279,25 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
-def _pruned(method, module, name, *options, **scores):
-    method.apply(module, name, *options, **scores)
-    return module
+def _pruning(method, shown, doc):
+    def prune(module, name, *options, **scores):
+        method.apply(module, name, *options, **scores)
+        return module
+
+    prune.__name__ = prune.__qualname__ = shown
+    prune.__doc__ = doc
+    return prune
 
 
-def identity(module, name):
-    """Prepares a parameter for pruning and leaves nothing out."""
-    return _pruned(Identity, module, name)
-
-
-def random_unstructured(module, name, amount):
-    """Leaves out entries at random."""
-    return _pruned(RandomUnstructured, module, name, amount)
-
-
-def l1_unstructured(module, name, amount, importance_scores=None):
-    """Leaves out the entries nearest to 0, or with the least scores."""
-    return _pruned(L1Unstructured, module, name, amount, importance_scores=importance_scores)
-
-
-def random_structured(module, name, amount, dim):
-    """Leaves out slices along `dim` at random."""
-    return _pruned(RandomStructured, module, name, amount, dim)
-
-
-def ln_structured(module, name, amount, n, dim, importance_scores=None):
-    """Leaves out the slices along `dim` with the least norm."""
-    return _pruned(LnStructured, module, name, amount, n, dim, importance_scores=importance_scores)
-
-
-def custom_from_mask(module, name, mask):
-    """Leaves out what a mask says."""
-    return _pruned(CustomFromMask, module, name, mask)
+for _method, _shown, _doc in (
+    (Identity, "identity", "Prepares a parameter for pruning and leaves nothing out."),
+    (RandomUnstructured, "random_unstructured", "Leaves out entries at random."),
+    (L1Unstructured, "l1_unstructured", "Leaves out entries nearest to 0 or of the least scores."),
+    (RandomStructured, "random_structured", "Leaves out slices along `dim` at random."),
+    (LnStructured, "ln_structured", "Leaves out the slices along `dim` with the least norm."),
+    (CustomFromMask, "custom_from_mask", "Leaves out what a mask says."),
+):
+    globals()[_shown] = _pruning(_method, _shown, _doc)
 
 
 def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
@@ -336,7 +322,7 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     mask = container.compute_mask(parameters_to_vector(values), parameters_to_vector(masks))
     at = 0
     for (module, name), t in zip(parameters, tensors):
-        custom_from_mask(module, name, mask[at : at + t.numel()].view_as(t))
+        CustomFromMask.apply(module, name, mask[at : at + t.numel()].view_as(t))
         at += t.numel()
 
 

@@ -5,9 +5,7 @@ from ..._deprecated import warn
 __all__ = ["functional_call"]
 
 
-def functional_call(
-    module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
-):
+def functional_call(module, parameters_and_buffers, *args, **named):
     """`torch.func.functional_call` by its older name. Deprecated."""
     warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be "
@@ -17,6 +15,4 @@ def functional_call(
     )
     from ...func import functional_call as call  # only here: it brings vmap and its trees along
 
-    return call(
-        module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
-    )
+    return call(module, parameters_and_buffers, *args, **named)
