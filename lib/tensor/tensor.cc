@@ -151,13 +151,12 @@ Dims dense_strides(std::span<const Tensor* const> operands, DimsView sizes) {
 }
 
 Dims dense_strides(const Tensor& t) {
-  if (t.is_contiguous()) return contiguous_strides(t.sizes());
+  if (t.is_contiguous()) return Dims(t.strides());  // those of dimensions of 1, too
   const Tensor* one[] = {&t};
   return dense_strides(one, t.sizes());
 }
 
 Tensor empty_like(const Tensor& t) {
-  if (t.is_contiguous()) return empty(t.sizes(), t.dtype(), t.device());
   return empty_strided(t.sizes(), dense_strides(t), t.dtype(), t.device());
 }
 

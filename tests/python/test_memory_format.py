@@ -137,3 +137,20 @@ def test_steps_say_which_order_was_asked_for_where_several_fit(shape):
     assert module.weight.stride() == last
     y = module(torch.randn(2, c, 5, 5))
     assert y.is_contiguous(memory_format=FORMATS[4])
+
+
+LIKE = {
+    "clone": torch.clone, "double": torch.Tensor.double,
+    "full_like": lambda x: torch.full_like(x, 2.0),
+    "randint_like": lambda x: torch.randint_like(x, 3),
+    **{n: getattr(torch, n) for n in ("empty_like", "zeros_like", "ones_like", "rand_like")},
+    "randn_like": torch.randn_like,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIKE)
+@pytest.mark.parametrize("sizes", [(8, 1, 3, 3), (8, 3, 1, 1), (1, 1, 3, 3), (2, 3, 4, 4)])
+def test_what_is_made_like_a_tensor_has_its_strides(name, sizes):
+    x = torch.rand(sizes)
+    for like in x, x.to(memory_format=torch.channels_last), x.transpose(0, 1):
+        assert LIKE[name](like).stride() == like.stride()

@@ -24,6 +24,10 @@ OVERFLOWS = {
     "full": lambda sizes: torch.full(sizes, 1.0), "new_empty": lambda sizes: z(1).new_empty(sizes),
 }  # fmt: skip
 REFUSALS = {
+    "nonzero's tuple into one": (
+        lambda: torch.nonzero(z(3), as_tuple=True, out=z(0).long()),
+        "nonzero does not support the out kwarg when as_tuple is True",
+    ),
     "searchsorted into floats": (
         lambda: torch.searchsorted(z(3), z(3), out=z(3)), "output tensor's dtype is wrong, it can"
     ),

@@ -255,6 +255,8 @@ def __array_wrap__(self, array, context=None, return_scalar=False):
 
 def nonzero(input, *, as_tuple=False, out=None):
     """Where the elements are not zero: one row of indices for each, or one tensor per dimension."""
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if as_tuple:
         return ops._nonzero_tuple(input)
     found = ops._nonzero(input)

@@ -3,7 +3,4 @@
 from ._storage import NAMES_OF, TypedStorage, UntypedStorage
 
 __all__ = ["TypedStorage", "UntypedStorage"]
-
-
-def _dtype_to_storage_type_map():
-    return NAMES_OF
+_dtype_to_storage_type_map = NAMES_OF.copy

@@ -1,6 +1,7 @@
 // Random numbers: every op takes one draw from a generator and leaves the rest to one kernel.
 #include "kernels/random/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -187,7 +188,7 @@ Tensor randperm(int64_t n, Generator* g, Dtype dtype, Device device, bool requir
 
 // Numbers drawn in C order, in x's order of dimensions.
 static Tensor laid_out_like(const Tensor& x, const Tensor& drawn) {
-  if (x.is_contiguous()) return drawn;
+  if (std::ranges::equal(x.strides(), drawn.strides())) return drawn;
   Tensor y = flambeau::empty_strided(x.sizes(), dense_strides(x), drawn.dtype(), drawn.device());
   run_cast(y, drawn);
   if (requires_grad(drawn)) autograd_data(y).requires_grad = true;

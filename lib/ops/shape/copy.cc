@@ -56,9 +56,7 @@ struct CloneBackward {
 
 Tensor converted(const Op& name, const Tensor& x, Dtype dtype, Device device, bool non_blocking) {
   Call c{name, {x}, Devices::any};
-  const bool dense = x.is_contiguous();
-  Tensor y = dense ? empty(x.sizes(), dtype, device)
-                   : empty_strided(x.sizes(), dense_strides(x), dtype, device);
+  Tensor y = empty_strided(x.sizes(), dense_strides(x), dtype, device);
   copy_data(y, x, non_blocking);
   if (!c.needs_grad() || !is_floating(dtype)) return y;
   if (device == x.device() && dtype == x.dtype()) return c.track(std::move(y), CloneBackward{});
