@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "device/label.h"
+#include "device/sim/arena.h"
 
 namespace flambeau {
 namespace {
@@ -105,6 +106,22 @@ TEST_F(Sim, AKernelThatFailedShutsDeviceMemoryAgain) {
 }
 
 // The key where the processor has one: the fallback must not hide that it is never taken.
+// An int beside padding in which the upper half of an address was left must stay what it is, where
+// kernels' arguments are searched for pointers.
+TEST_F(Sim, SmallNumbersAreTakenForNoAddresses) {
+  const Buffer x(kSim0, 4096);
+  const auto at = reinterpret_cast<uintptr_t>(x.data());
+  EXPECT_GE(uint32_t(at), 1u << 30);
+  for (const uintptr_t upper : {at >> 32, (at >> 32) + 1, (at >> 32) - 1}) {
+    uintptr_t words[] = {upper << 32 | 24, upper << 32 | 4096, at};
+    sim::Arena::instance().translate_words(words, sizeof words);
+    EXPECT_EQ(words[0], upper << 32 | 24);
+    EXPECT_EQ(words[1], upper << 32 | 4096);
+    const auto* inside = sim::Arena::instance().translate(reinterpret_cast<const char*>(at));
+    EXPECT_EQ(words[2], reinterpret_cast<uintptr_t>(inside));
+  }
+}
+
 TEST_F(Sim, ProtectionIsTheOneAskedForOrTheBest) {
   std::ifstream cpuinfo("/proc/cpuinfo");
   const std::string text(std::istreambuf_iterator<char>(cpuinfo), {});

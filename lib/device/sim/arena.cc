@@ -19,6 +19,7 @@ namespace flambeau::sim {
 namespace {
 
 constexpr size_t kGranule = size_t(2) << 20;
+constexpr size_t kPeriod = size_t(1) << 32, kLowest = size_t(1) << 30;
 constexpr int kPoison = 0xff;  // NaN in every floating type, an absurd index in every integer type
 
 size_t granules(size_t bytes) { return (bytes + kGranule - 1) / kGranule; }
@@ -59,10 +60,28 @@ void Arena::settle_protection() {
         "protection key; leave it out, or write protection=mapping");
 }
 
+namespace {
+
+// A view at an address whose low half is kLowest, so that the halves of its addresses are never
+// small until it has gone on for 3 GiB: see translate_words.
+void* map_view(int file, size_t bytes) {
+  const size_t room = bytes + kPeriod + kLowest;
+  void* all = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return MAP_FAILED;
+  auto* const begin = static_cast<char*>(all);
+  const auto start = reinterpret_cast<uintptr_t>(all);
+  char* const at = begin + ((kLowest - start) & (kPeriod - 1));
+  if (at > begin) munmap(begin, size_t(at - begin));
+  munmap(at + bytes, size_t(begin + room - (at + bytes)));
+  void* view = mmap(at, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0);
+  if (view == MAP_FAILED) munmap(at, bytes);
+  return view;
+}
+
+}  // namespace
+
 bool Arena::map_views() {
-  const auto view = [this] {
-    return mmap(nullptr, size_, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file_, 0);
-  };
+  const auto view = [this] { return map_view(file_, size_); };
   void* handed_out = view();
   if (handed_out == MAP_FAILED) return false;
   base_ = address(handed_out);
@@ -127,16 +146,17 @@ void Arena::set_capacity(int device, size_t bytes) {
   devices_[size_t(device)].capacity = std::min(bytes, config().memory);
 }
 
-// Arguments are structs: their pointers lie at multiples of 8. A number that happens to look like
-// one of the arena's addresses would be translated too; with 47-bit addresses that is as unlikely
-// as guessing one.
+// Arguments are structs: their pointers lie at multiples of 8. A word that only looks like one of
+// the arena's addresses would be translated, too. A number of 64 bits does as seldom as one guesses
+// an address, but one of 32 does beside padding in which the upper half of an address was left,
+// wherever it is the lower half of one: hence those are never small, and only live memory counts.
 void Arena::translate_words(void* args, size_t bytes) const {
   if (distance_ == 0) return;
   for (size_t i = 0; i + sizeof(void*) <= bytes; i += sizeof(void*)) {
     char* word = static_cast<char*>(args) + i;
     void* p;
     std::memcpy(&p, word, sizeof p);
-    if (!contains(p)) continue;
+    if (!contains(p) || !(is_live(p) || ends_live(p))) continue;
     p = translate(static_cast<char*>(p));
     std::memcpy(word, &p, sizeof p);
   }
@@ -145,6 +165,10 @@ void Arena::translate_words(void* args, size_t bytes) const {
 void* Arena::granule_of(const void* p) const {
   const uintptr_t offset = address(p) - base_;
   return reinterpret_cast<void*>(base_ + offset / kGranule * kGranule);
+}
+
+bool Arena::ends_live(const void* p) const {
+  return address(p) > base_ && is_live(static_cast<const char*>(p) - 1);
 }
 
 bool Arena::is_live(const void* p) const { return live_[(address(p) - base_) / kGranule]; }

@@ -26,7 +26,8 @@ class Arena {
   // The device whose memory holds `p`, which must be inside; and whether a segment covers it.
   int device_of(const void* p) const { return int((address(p) - base_) / stride_); }
   bool is_live(const void* p) const;
-  int key() const { return key_; }  // -1: the double mapping
+  bool ends_live(const void* p) const;  // one past the end of what is
+  int key() const { return key_; }      // -1: the double mapping
 
   bool contains(const void* p) const { return address(p) - base_ < size_; }
   // Where executors find `p`; other pointers are left alone.
