@@ -74,8 +74,9 @@ void CachingAllocator::deallocate(Block* b) noexcept {
   if (b->uses == nullptr) return release_block(b);
   b->set_state(BlockState::pending);
   if (!capturing()) record_uses(b);
-  b->free_next = pending_;
-  pending_ = b;
+  b->free_next = nullptr;
+  *pending_end_ = b;
+  pending_end_ = &b->free_next;
 }
 
 // The block is no longer used by anything: it joins its free neighbours.

@@ -113,7 +113,8 @@ class CachingAllocator {
   std::map<uint32_t, PrivatePool> private_;
   std::atomic<int> captures_ = 0;  // written under the mutex
   Segment* segments_ = nullptr;
-  Block* spare_ = nullptr;                        // nodes for blocks to come
+  Block* spare_ = nullptr;  // nodes for blocks to come
+  Block** pending_end_ = &pending_;
   Block* pending_ = nullptr;                      // freed, waiting for other streams
   std::vector<std::pair<Device, void*>> events_;  // recycled
   MemoryStats stats_;

@@ -1,5 +1,7 @@
 // Blocks and streams that are not their own: record_stream, copies of pinned memory, and the freed
 // blocks that wait for events.
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "device/allocator.h"
@@ -9,6 +11,40 @@
 namespace flambeau {
 
 using hal::Table;
+
+namespace {
+
+// Streams that were found busy. Blocks wait in the order in which they were freed, so that nobody
+// behind such a block need ask its stream again: each allocation asks each stream once.
+struct BusyStreams {
+  std::array<Stream, 16> streams;  // where there are more, some are asked again
+  size_t count = 0;
+
+  bool has(Stream s) const {
+    return std::find(streams.begin(), streams.begin() + count, s) != streams.begin() + count;
+  }
+  void add(Stream s) {
+    if (count < streams.size()) streams[count++] = s;
+  }
+};
+
+// A failed device counts as done: it touches nothing any more.
+bool uses_are_done(const Block* b, bool wait, BusyStreams& busy) noexcept {
+  for (StreamUse* use = b->uses; use; use = use->next) {
+    const Device d = use->stream.device;
+    if (wait) {
+      hal::try_call<&Table::event_synchronize>(d, use->event);
+      continue;
+    }
+    if (busy.has(use->stream)) return false;
+    if (hal::try_call<&Table::event_query>(d, use->event) != hal::Status::not_ready) continue;
+    busy.add(use->stream);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 void* CachingAllocator::new_event(Device d) {
   for (size_t i = events_.size(); i-- > 0;) {
@@ -85,21 +121,14 @@ void CachingAllocator::record_uses(Block* b) noexcept {
   }
 }
 
-// Frees the blocks whose other streams are done; with `wait`, all of them. A failed device counts
-// as done: it touches nothing any more.
+// Frees the blocks whose other streams are done; with `wait`, all of them.
 void CachingAllocator::process_pending(bool wait) noexcept {
   if (capturing()) return;
   fault::Exempt exempt;
+  BusyStreams busy;
   Block** link = &pending_;
   while (Block* b = *link) {
-    bool done = true;
-    for (StreamUse* use = b->uses; use && done; use = use->next) {
-      const Device d = use->stream.device;
-      const hal::Status status = wait ? hal::try_call<&Table::event_synchronize>(d, use->event)
-                                      : hal::try_call<&Table::event_query>(d, use->event);
-      done = status != hal::Status::not_ready;
-    }
-    if (!done) {
+    if (!uses_are_done(b, wait, busy)) {
       link = &b->free_next;
       continue;
     }
@@ -108,6 +137,7 @@ void CachingAllocator::process_pending(bool wait) noexcept {
     drop_uses(b);
     release_block(b);
   }
+  pending_end_ = link;
 }
 
 }  // namespace flambeau

@@ -77,6 +77,29 @@ TEST_F(Allocator, RecordedBlockWaitsForItsStream) {
   EXPECT_EQ(z.data(), address);
 }
 
+// However many blocks wait for a stream, an allocation asks it once, and takes all that are done.
+TEST_F(Allocator, ManyPendingBlocksCostOneQuestion) {
+  sim::set_schedule(Schedule::lazy);
+  const Stream main = current_stream(kSim0), side = create_stream(kSim0);
+  std::vector<Buffer> held;
+  for (int i = 0; i < 50; ++i) held.emplace_back(kSim0, 4096);
+  wait_stream(side, main);
+  for (Buffer& b : held) {
+    add_one(side, b.data(), 1024);
+    record_stream(b.memory.block, side);
+    b.drop();
+  }
+  Buffer warm(kSim0, 4096);
+  warm.drop();
+  fault::count_only();
+  Buffer x(kSim0, 4096);
+  EXPECT_LE(fault::hal_calls(), 3);
+  fault::clear();
+  synchronize(side);
+  Buffer y(kSim0, 4096);
+  EXPECT_EQ(memory_stats(kSim0).active_bytes.of[kAllPools].current, 2 * 4096);
+}
+
 TEST_F(Allocator, OutOfMemoryTakesAPendingBlockBeforeFailing) {
   sim::set_schedule(Schedule::lazy);
   const Stream main = current_stream(kSim0), side = create_stream(kSim0);
