@@ -232,6 +232,35 @@ def test_what_cannot_be_captured_says_so(torch, what):
     works(torch)
 
 
+PASSES = {
+    "prod": lambda x: x.prod(),
+    "prod of a dimension": lambda x: x.prod(1),
+    "cumprod": lambda x: x.cumprod(1),
+    "cumprod of the first": lambda x: x.cumprod(0),
+}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_backward_passes_do_not_look_at_their_values(torch, name):
+    """What waits for a value cannot be captured: here none, one and two zeros in a row."""
+    values = [[3.0, -2.0, 0.5, 4.0], [3.0, 0.0, 0.5, 4.0], [0.0, -2.0, 0.0, 4.0]]
+    slopes, x = [], torch.tensor(values, device="cuda", requires_grad=True)
+    for where in ("cpu", "cuda"):
+        own = torch.tensor(values, device=where, requires_grad=True)
+        made = PASSES[name](own)
+        made.backward(torch.arange(1.0, made.numel() + 1, device=where).reshape(made.shape))
+        slopes.append(own.grad.cpu())
+    graph, weights = torch.cuda.CUDAGraph(), torch.arange(1.0, made.numel() + 1, device="cuda")
+    with torch.cuda.graph(graph):
+        (slope,) = torch.autograd.grad(PASSES[name](x), x, weights.reshape(made.shape))
+    graph.replay()
+    torch.testing.assert_close(slope.cpu(), slopes[0])
+    torch.testing.assert_close(slopes[1], slopes[0])
+    assert torch.autograd.gradcheck(
+        PASSES[name], torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    )
+
+
 def test_captures_need_a_stream_of_their_own_and_an_empty_graph(torch):
     graph = torch.cuda.CUDAGraph()
     with pytest.raises(RuntimeError, match="default stream"):

@@ -59,6 +59,18 @@ Tensor cumprod_slope_by_definition(const Tensor& dy, const Tensor& x, int64_t di
   return transpose(sum(mul(g, products), {&last, 1}), dim, -1);
 }
 
+// The same in linear space and without a look at the terms. The products without a term end before
+// the first 0; at it they are those of the terms with a 1 in its place, which end at the second.
+Tensor cumprod_slope_at_zeros(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t dim) {
+  const auto sum_from = [&](const Tensor& t) { return running_sum(t, dim, Dtype::none, true); };
+  const Tensor zeros = cumsum(eq(x, num(int64_t{0})), dim);
+  const Tensor before = eq(zeros, num(int64_t{0}));
+  const Tensor first = logical_and(eq(x, num(int64_t{0})), eq(zeros, num(int64_t{1})));
+  const Tensor without = cumprod(where(first, num(int64_t{1}), x), dim);
+  const Tensor up_to_first = div(sum_from(mul(dy, y)), where(before, x, num(int64_t{1})));
+  return where(first, sum_from(mul(dy, without)), keep_where(before, up_to_first));
+}
+
 struct CumprodBackward {
   Saved x, y;
   int64_t dim;
@@ -66,7 +78,11 @@ struct CumprodBackward {
   Tensors operator()(const Tensor& dy) const {
     const Tensor in = x;
     if (in.dim() == 0 || in.numel() == 0) return {dy};
-    if (!is_true(all(in))) return {cumprod_slope_by_definition(dy, in, dim)};
+    if (!modes.grad && !in.device().is_cpu()) return {cumprod_slope_at_zeros(dy, in, y, dim)};
+    if (!is_true(all(in))) {
+      return {modes.grad ? cumprod_slope_by_definition(dy, in, dim)
+                         : cumprod_slope_at_zeros(dy, in, y, dim)};
+    }
     return {div(running_sum(mul(dy, y), dim, Dtype::none, true), in)};
   }
 };
