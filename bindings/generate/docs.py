@@ -36,13 +36,15 @@ def parse(comment: str | None) -> dict:
         elif target and not line.strip():
             target = None
         else:
-            target = None
-            prose.append(line.rstrip())
             if _ALMOST.match(line):
                 faults.append(
                     f'the bullet "{line.strip()[:40]}" is not of the form "- `param`: ...", '
                     '"- returns: ...", "- errors: ..." or "- source: ..."'
                 )
+            elif target:
+                faults.append(f'"{line.strip()[:40]}" goes on from a bullet without indentation')
+            target = None
+            prose.append(line.rstrip())
     doc["text"] = "\n".join(prose).strip()
     first = re.split(r"(?<=[.:])\s", " ".join(doc["text"].split("\n\n")[0].split()), maxsplit=1)[0]
     doc["brief"] = first

@@ -299,7 +299,7 @@ typedef struct flam_segment_reduce_options {
  * - `reduce`: how elements are joined.
  * - returns: `data` with the number of segments along `axis`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without lengths and offsets, for lengths that are
- * negative or do not sum to the size of `axis`, or for offsets that fall or lie outside of it;
+ *   negative or do not sum to the size of `axis`, or for offsets that fall or lie outside of it;
  *   `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")

@@ -355,7 +355,7 @@ FLAM_API FLAM_NULLABLE void *flam_node_user(const flam_node *node);
  *   with those of its operands (none for a leaf). Default false.
  * - returns: the hook, to be removed or released.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `hook` has no function; `drop` has been called
- * then.
+ *   then.
  */
 FLAM_API flam_hook *flam_node_register_hook(
     flam_node *node, const flam_node_hook_callback *hook, flam_bool before FLAM_DEFAULT(0));

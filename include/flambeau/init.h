@@ -238,7 +238,7 @@ typedef struct flam_init_sparse_options {
  * - `sparsity`: the share; above 1 all, below 0 all but that share.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for
- * a `sparsity` that is not finite.
+ *   a `sparsity` that is not finite.
  * - source: Martens, 2010, ICML.
  */
 FLAM_API FLAM_BLOCKS flam_status

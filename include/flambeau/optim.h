@@ -365,7 +365,7 @@ typedef struct flam_muon_options {
  * - `params`: the parameters to change, 2-d each; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, a parameter that
- * is no matrix, or an empty list.
+ *   is no matrix, or an empty list.
  * - source: Jordan et al., 2024, https://kellerjordan.github.io/posts/muon; Liu et al., 2025, arXiv
  *   2502.16982, for the rate's adjustment.
  */

@@ -141,7 +141,7 @@ typedef struct flam_histogram_options {
  * - `out_bin_edges`: [`bins` + 1], dtype of `input`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for `bins` below
- * 1 or a range that falls or is not finite.
+ *   1 or a range that falls or is not finite.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_BLOCKS flam_status flam_histogram(

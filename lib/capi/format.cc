@@ -1,7 +1,6 @@
 // Tensors as text, as PyTorch prints them: one width and one notation for all shown numbers, rows
-// broken at the
-// line width, large tensors summarised at the edges of every dimension. Only what is shown leaves
-// a device.
+// broken at the line width, large tensors summarised at the edges of every dimension. Only what is
+// shown leaves a device.
 #include <charconv>
 #include <cmath>
 #include <cstddef>

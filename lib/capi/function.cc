@@ -1,6 +1,5 @@
 // Functions whose gradient the program computes: a node that calls back, and how results that the
-// program
-// already holds become its outputs.
+// program already holds become its outputs.
 #include <string>
 
 #include "base/error.h"

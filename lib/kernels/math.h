@@ -1,9 +1,9 @@
 // Elementary functions for functors: the same name for float and double, branch-free, so that loops
 // around them become vector code; NaN, infinities and -0 as C demands.
 //
-//   exp exp2 expm1 log log2 log10 log1p pow      sigmoid tanh sinh cosh asinh acosh atanh    erf
-//       erfc normal_cdf
-//   sin cos tan asin acos atan atan2             sqrt rsqrt fabs floor ceil trunc rint fmod
+//   exp exp2 expm1 log log2 log10 log1p pow   sigmoid tanh sinh cosh asinh acosh atanh
+//   sin cos tan asin acos atan atan2          sqrt rsqrt fabs floor ceil trunc rint fmod
+//   erf erfc normal_cdf
 //
 // On the host a float is computed in double and rounded once: half the lanes, but about 0.5 ULP on
 // every instruction set, with or without the fused multiply-add that AVX2 brings: what it changes

@@ -1,8 +1,8 @@
 // What gradients are written with. An elementwise op of one operand needs only a formula on (dy, x)
 // or (dy, y):
 //
-//   from_input<"SinBackward0">(op::sin, kSin, x, [](auto& dy, auto& x) { return mul(dy, cos(x));
-//   });
+//   from_input<"SinBackward0">(op::sin, kSin, x,
+//                              [](auto& dy, auto& x) { return mul(dy, cos(x)); });
 //
 // Formulas are ops, so that second derivatives follow. Where one kernel does the same in a single
 // pass, fused() takes it, under the kernel's name, unless somebody differentiates the gradient

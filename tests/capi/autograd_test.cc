@@ -1,6 +1,5 @@
 // Autograd behind handles: modes and scopes, hooks, custom functions and borrowed memory, each
-// with its
-// callbacks counted: what the program hands over is dropped exactly once, also on failure.
+// with its callbacks counted: what the program hands over is dropped exactly once, also on failure.
 #include "capi/gen/targets.h"
 
 #include <gtest/gtest.h>

@@ -206,6 +206,10 @@ BAD = [
     (doc("x", errors=False) + API + f"flam_tensor *flam_f({TENSOR});", 'no bullet "- errors: ..."'),
     (doc("x", "x") + API + f"flam_tensor *flam_f({TENSOR});", "two bullets for `x`"),
     (
+        DOC.replace("any shape.", "any\n * shape.") + API + f"flam_tensor *flam_f({TENSOR});",
+        '"shape." goes on from a bullet without indentation',
+    ),
+    (
         DOC.replace(" */", " * - Error: x.\n */") + API + f"flam_tensor *flam_f({TENSOR});",
         'the bullet "- Error: x." is not',
     ),

@@ -14,6 +14,7 @@ import python_layers
 import reflow
 import shape
 import std_headers
+import torn
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,6 +61,7 @@ def main() -> int:
     faults += layers.check(ROOT, files) + python_layers.check(ROOT, files)
     faults += std_headers.check(ROOT, files)
     faults += shape.check(ROOT, files)
+    faults += torn.check(ROOT, files)
     print("\n".join(faults))
     print(
         f"lint: {len(faults)} faults in {len(files)} files"

@@ -1,10 +1,9 @@
 // Reductions over any set of dimensions: the arguments of one launch and the plan that makes them.
 //
-//   run_fold("sum", kSum, x.dtype(), out, x, dims)                    out: x's shape without `dims`
-//   run_fold("argmax", kMaxIndex, x.dtype(), {}, x, dims, {}, {.index = i})   i: int64; `out` may
-//       be undefined
-//   run_fold("norm", kNormP, x.dtype(), out, x, dims, {p})            the monoid's members
-//   run_var("std", out, x, dims, correction, true)                    two passes
+//   run_fold("sum", kSum, x.dtype(), out, x, dims)                            x without `dims`
+//   run_fold("argmax", kMaxIndex, x.dtype(), {}, x, dims, {}, {.index = i})   i: int64; no `out`
+//   run_fold("norm", kNormP, x.dtype(), out, x, dims, {p})                    the monoid's members
+//   run_var("std", out, x, dims, correction, true)                            two passes
 //   run_logsumexp("logsumexp", out, x, dims)
 //
 // `out` may have any dtype (a sum of f16 into f32 rounds once), any strides, and reduced dimensions

@@ -1,15 +1,11 @@
 // Reads and writes at computed places. One kernel covers them all: it walks a shape, and the place
 // on one side is moved along some dimensions by what index tensors say.
 //
-//   run_gather("gather", out, x, dim, index)                              out: shaped like index
-//   run_scatter("scatter_add", kIndexAdd, self, dim, index, src)          src: index's shape or
-//       larger, or 0-d
-//   run_index_read("index", out, x, lists)                                out: indexed_shape(x,
-//       lists)
-//   run_index_write("index_put", kIndexSet, self, lists, values)          values broadcast to
-//       indexed_shape
-//   Tensor at = true_positions("nonzero", mask)                           waits; row-major
-//       positions, int64 [n]
+//   run_gather("gather", out, x, dim, index)                       out: shaped like index
+//   run_scatter("scatter_add", kIndexAdd, self, dim, index, src)   src: index's, larger, or 0-d
+//   run_index_read("index", out, x, lists)                         out: indexed_shape(x, lists)
+//   run_index_write("index_put", kIndexSet, self, lists, values)   values broadcast to that
+//   Tensor at = true_positions("nonzero", mask)                    waits; row-major, int64 [n]
 //
 // lists: one int64 tensor per leading dimension of x, undefined ones mean all of it:
 // index_select(x, 1, i) and index_add are {{}, i}, embedding is {i}, masked_select is

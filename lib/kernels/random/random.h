@@ -2,19 +2,17 @@
 // position, so that results do not depend on threads, blocks or the device's schedule. Also kernels
 // whose elements follow from their position alone (ranges, identities, triangles).
 //
-//   run_random("rand", kUniform, out, {{seed, offset}}, {from, to})              floating; [from,
-//   to) run_random("randn", kNormal, out, draw, {mean, std})                      floating
-//   run_random("exponential_", kExponential, out, draw, {lambda})             floating
-//   run_random("bernoulli", kBernoulli, out, draw, {p})                       any dtype; p: or a
-//       tensor, `input`
-//   run_random("randint", kRandint, out, draw, {}, {.low = 0, .high = 10})    any dtype; [low,
-//       high)
-//   run_random("dropout", kDropout, y, draw, {p}, {.input = x})               y = x / (1 - p), or
-//       0 with probability p;
-//        again with the same draw and dy for x it is its own gradient: no mask is kept
-//   random_permutation(n, state)                                               int64 on the cpu:
-//       Fisher and Yates
-//   run_arange, run_linspace, run_eye, run_triangle                            see below
+//   run_random("rand", kUniform, out, {{seed, offset}}, {from, to})          floating; [from, to)
+//   run_random("randn", kNormal, out, draw, {mean, std})                     floating
+//   run_random("exponential_", kExponential, out, draw, {lambda})            floating
+//   run_random("bernoulli", kBernoulli, out, draw, {p})                      any; p: or `input`
+//   run_random("randint", kRandint, out, draw, {}, {.low = 0, .high = 10})   any; [low, high)
+//   run_random("dropout", kDropout, y, draw, {p}, {.input = x})              x / (1 - p), or 0
+//   random_permutation(n, state)                                             int64 on the cpu
+//   run_arange, run_linspace, run_eye, run_triangle                          see below
+//
+// Dropout's element is 0 with probability p; again with the same draw and dy for x it is its own
+// gradient, so that no mask is kept. Permutations are Fisher and Yates'.
 //
 // One launch uses one offset: the caller's generator adds 1 to it per call. multinomial needs no
 // kernel: the greatest of p / exponential is a draw (the k greatest: without replacement).

@@ -1,8 +1,8 @@
 // The loop over rows around a functor that is written once, in terms of what a row can do:
 //
 //   template <class T> struct Softmax {                  members: doubles, from RowArgs::params
-//     template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const
-//         {
+//     template <class R>
+//     FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
 //       const T* x = operand<T>(a, 1, row);
 //       r.each([&](int64_t i) { ... });                  all i of the row, in any order, at once
 //       r.sum([&](int64_t i) { return term; })           in a wider type; everybody gets it

@@ -1,6 +1,5 @@
 // Python's x[...]: integers, slices, ellipsis and new axes make a view; tensors and truth values
-// become one list of
-// indices per dimension of that view, which index_lists.cc reads and writes.
+// become one list of indices per dimension of that view, which index_lists.cc reads and writes.
 #include "flambeau/index.h"
 #include "base/error.h"
 #include "ops/call.h"

@@ -1,6 +1,6 @@
 // Views: the same storage under another geometry. Every view is recorded by one gradient, which
-// scatters the
-// view's gradient back into the base's geometry; simple views have cheaper inverses of their own.
+// scatters the view's gradient back into the base's geometry; simple views have cheaper inverses of
+// their own.
 // gcc 12 takes the inline buffer of a moved SmallVector for one that is deleted.
 #pragma GCC diagnostic ignored "-Wfree-nonheap-object"
 #include "ops/shape/view.h"

@@ -1,6 +1,5 @@
 // What files that make views share: recording an alias, and the gradients of views by how much of
-// the base
-// they show.
+// the base they show.
 #pragma once
 #include "ops/call.h"
 #include "ops/ops.h"

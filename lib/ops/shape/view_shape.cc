@@ -1,6 +1,5 @@
 // Views derived from the basic ones, views with a geometry of their own (windows, diagonals), and
-// the forms
-// that change a tensor's geometry in place.
+// the forms that change a tensor's geometry in place.
 #include "base/error.h"
 #include "ops/shape/view.h"
 
