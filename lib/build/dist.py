@@ -1,6 +1,6 @@
 """`make dist`: the library's sources as a tar file for those who build in C, without the generator
-and with what it writes, so that CMake, a compiler and Eigen are all that is needed. The same
-checkout gives the same bytes.
+and with what it writes, so that CMake, a compiler and two libraries of headers are all that is
+needed. The same checkout gives the same bytes.
 
     python lib/build/dist.py FOLDER
 """
@@ -20,16 +20,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TAKEN = re.compile(
     r"CMakeLists\.txt|CHANGELOG\.md|LICENSE|(include|lib|examples/c|examples/data)/.*"
 )
-GENERATED = "lib/capi/gen", "lib/ops/gen"
+GENERATED = "lib/capi/gen", "lib/nn/gen", "lib/ops/gen"
 README = """# flambeau {version}, the library in C
 
     cmake -S . -B build -DCMAKE_BUILD_TYPE=Release
     cmake --build build
     cmake --install build
 
-It needs CMake 3.24, gcc 12 or newer, and Eigen's headers (apt package libeigen3-dev, or
--DFLAM_EIGEN=/path/to/include/eigen3). -DFLAM_CUDA=ON compiles the CUDA side, with nvcc 12.8 or
-newer. Programs are in examples/c; include/flambeau documents every function.
+It needs CMake 3.24, gcc 12 or newer, and the headers of Eigen and nlohmann/json (apt packages
+libeigen3-dev and nlohmann-json3-dev, or -DFLAM_EIGEN=/path/to/include/eigen3 and
+-DFLAM_JSON=/path/to/include). -DFLAM_CUDA=ON compiles the CUDA side, with nvcc 12.8 or newer.
+Programs are in examples/c; include/flambeau documents every function.
 """
 
 

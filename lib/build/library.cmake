@@ -6,8 +6,14 @@ file(GLOB_RECURSE host_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*.cc)
 list(FILTER host_sources EXCLUDE REGEX
      "\\.kernel\\.cc$|/lib/device/cuda/|/lib/build/|/lib/kernels/factor/")
 include(lib/build/eigen.cmake)
+find_path(FLAM_JSON nlohmann/json.hpp)
+if(NOT FLAM_JSON)
+  message(FATAL_ERROR "flambeau: no nlohmann/json; install the apt package nlohmann-json3-dev, or "
+                      "say where it is: -DFLAM_JSON=/path/to/include")
+endif()
 add_library(flambeau_host OBJECT ${host_sources})
 target_link_libraries(flambeau_host PRIVATE flambeau_compile)
+target_include_directories(flambeau_host SYSTEM PRIVATE ${FLAM_JSON})
 target_precompile_headers(flambeau_host PRIVATE ${FLAM_PRECOMPILED})
 
 # With FLAM_UNITY the files of a folder are compiled a group at a time: headers are read and inline
@@ -23,10 +29,10 @@ if(FLAM_UNITY AND Python_Interpreter_FOUND)
   set_target_properties(flambeau_host PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
                                                  UNITY_BUILD_RELOCATABLE ON)
   # Where it inlines that much gcc 12 takes sizes of strings for impossible ones, and memory in an
-  # object for memory to free: it may warn.
+  # object for memory to free, although it is compared with that first.
   target_compile_options(flambeau_host PRIVATE -Wno-error=restrict -Wno-error=stringop-overflow
                                                -Wno-error=array-bounds
-                                               -Wno-error=free-nonheap-object)
+                                               -Wno-free-nonheap-object)
   foreach(group IN LISTS groups)
     string(REPLACE " " ";" members "${group}")
     list(POP_FRONT members name)
