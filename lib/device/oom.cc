@@ -10,9 +10,12 @@ namespace flambeau {
 namespace {
 
 std::string problem(const OutOfMemory& r) {
-  const std::string where = r.pinned ? "pinned host memory" : to_string(r.device);
-  std::string text =
-      cat_text("out of memory on ", where, ": tried to allocate ", format_bytes(int64_t(r.asked)));
+  const std::string where = r.pinned ? "pinned host memory" : to_string(r.device),
+                    asked = format_bytes(int64_t(r.asked));
+  // Programs look for PyTorch's words, to try again with less.
+  std::string text = !r.pinned && r.device.type == DeviceType::cuda
+                         ? cat_text("CUDA out of memory. Tried to allocate ", asked, " on ", where)
+                         : cat_text("out of memory on ", where, ": tried to allocate ", asked);
   if (r.capacity)
     text += cat_text("; ", format_bytes(int64_t(r.device_free)), " of ",
                      format_bytes(int64_t(r.capacity)), " are free");

@@ -65,6 +65,12 @@ PADDED = "Calculated padded input size per channel: "
 BLOCKS = "calculated shape of the array of sliding blocks as "
 
 CALLS = [
+    (
+        lambda torch: torch.nn.functional.conv2d(torch.ones(2, 1, 8, 8), torch.ones(8, 3, 3, 3)),
+        RuntimeError,
+        "Given groups=1, weight of size [8, 3, 3, 3], expected input[2, 1, 8, 8] to have 3 "
+        "channels, but got 1 channels instead",
+    ),
     (convolve(1, (9,)), RuntimeError, PADDED + "(4). Kernel size: (9). Kernel size can't be"),
     (convolve(2, (9, 3), padding=(1, 2)), RuntimeError, PADDED + "(6 x 8). Kernel size: (9 x 3)"),
     (convolve(3, (2, 9, 2)), RuntimeError, PADDED + "(4 x 4 x 4). Kernel size: (2 x 9 x 2)"),

@@ -55,6 +55,7 @@ def run(program, *arguments):
 
 def test_out_of_memory_names_holders_and_a_batch_that_fits():
     text = run(STEP, "train", 1).stdout
+    assert re.search(r"CUDA out of memory\. Tried to allocate [\d.]+ MiB on cuda:0; ", text), text
     assert re.search(r"held by relu in layers\.1: 32\.00 MiB in 1 block", text), text
     batch = int(
         re.search(r"batch (\d+) would fit, backward included; this step's is 8192", text)[1]

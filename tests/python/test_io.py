@@ -23,6 +23,17 @@ def round_trip(torch, value, **options):
     return torch.load(file, **options)
 
 
+def test_whether_gradients_are_wanted_is_kept(torch):
+    leaf = torch.ones(2, requires_grad=True)
+    for value in (leaf, (leaf * 2).sum(), leaf.detach()):
+        for again in (
+            round_trip(torch, {"loss": value})["loss"],
+            pickle.loads(pickle.dumps(value)),
+        ):
+            assert again.requires_grad == value.requires_grad and again.is_leaf
+            assert torch.equal(again, value)
+
+
 def test_round_trip(torch):
     base = torch.arange(12.0).reshape(3, 4)
     value = collections.OrderedDict(

@@ -136,7 +136,7 @@ def reduced(tensor, protocol=None):
         tensor.stride(),
         tensor.storage_offset(),
         str(tensor.device),
-        tensor.requires_grad and tensor.is_leaf,
+        tensor.requires_grad,
         type(tensor),
     )
     return rebuild, about, tensor.__dict__ or None

@@ -117,10 +117,9 @@ class _Pickler(pickle._Pickler):
         if issubclass(kind, Parameter):
             found, like = (_PARAMETER, (value.data, value.requires_grad, OrderedDict())), Parameter
         else:
-            wants = value.requires_grad and value.is_leaf
             at = value.storage_offset(), tuple(value.shape), value.stride()
             storage = self._storage_of(TypedStorage(value))
-            found, like = (_TENSOR, (storage, *at, wants, OrderedDict())), Tensor
+            found, like = (_TENSOR, (storage, *at, value.requires_grad, OrderedDict())), Tensor
         if kind in (like, Buffer) and not value.__dict__:
             return found
         return _TYPED, (found[0], kind, found[1], value.__dict__)

@@ -21,13 +21,15 @@ std::string joined(DimsView sizes) {
 
 Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvParams& params) {
   const int64_t space = x.dim() - 2;
-  check(space >= 1 && space <= kConvDims && w.dim() == x.dim(), Code::shape, op, "(", x, ", ", w,
-        "): input is [n, c, ...] and weight [o, c / groups, ...] with 1 to 3 spatial dimensions");
   const size_t nd = size_t(space);
   const int64_t groups = params.groups;
-  check(x.sizes()[1] == w.sizes()[1] * groups && w.sizes()[0] % groups == 0, Code::shape, op, "(",
-        x, ", ", w, "): with groups ", groups, " the weight must be [o, ", x.sizes()[1] / groups,
-        ", ...] with o a multiple of groups");
+  check(w.sizes()[0] % groups == 0, Code::shape, "Given groups=", groups,
+        ", expected weight to be divisible by ", groups, " at dimension 0, but got weight of size ",
+        ShapeText{w.sizes()}, " instead: ", op, "(", x, ", ", w, ")");
+  check(x.sizes()[1] == w.sizes()[1] * groups, Code::shape, "Given groups=", groups,
+        ", weight of size ", ShapeText{w.sizes()}, ", expected input", ShapeText{x.sizes()},
+        " to have ", w.sizes()[1] * groups, " channels, but got ", x.sizes()[1],
+        " channels instead: ", op, "(", x, ", ", w, ")");
   Dims sizes{x.sizes()[0], w.sizes()[0]}, padded, kernel;
   bool fits = true;
   for (size_t d = 0; d < nd; ++d) {
@@ -61,9 +63,8 @@ namespace {
 // has output padding.
 ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
                  const Tensor& bias, int64_t biased_channels, const ConvParams& params) {
-  check(x.dtype() == y.dtype() && w.dtype() == y.dtype() &&
-            (!bias.defined() || bias.dtype() == y.dtype()),
-        Code::dtype, op, ": ", x, ", ", w, ", ", bias, " and ", y, " must share one dtype");
+  check(!bias.defined() || bias.dtype() == y.dtype(), Code::dtype, op, ": ", x, ", ", w, ", ", bias,
+        " and ", y, " must share one dtype");
   ConvArgs g{};
   g.images = x.sizes()[0];
   g.groups = params.groups;

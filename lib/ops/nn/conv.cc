@@ -120,23 +120,28 @@ Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, cons
   return c.track(std::move(dw), WeightGradientBackward{c.save(c[0]), c.save(c[1]), p});
 }
 
+struct Setting {
+  const char* name;
+  int64_t least;  // and what it is where none is given
+  const char* refusal;
+};
+constexpr Setting kStride{"stride", 1, "non-positive stride is not supported"},
+    kPadding{"padding", 0, "negative padding is not supported"},
+    kDilation{"dilation", 1, "dilation should be greater than zero"},
+    kOutputPadding{"output_padding", 0, "negative output_padding is not supported"};
+
 // One value per spatial dimension from one for all, from none, or from as many.
-Dims per_dimension(const char* op, const char* what, DimsView given, size_t spatial,
-                   int64_t fallback, int64_t least) {
-  Dims out(spatial, given.empty() ? fallback : given[0]);
+Dims per_dimension(const char* op, const Setting& what, DimsView given, size_t spatial) {
+  Dims out(spatial, given.empty() ? what.least : given[0]);
   if (given.size() > 1) {
-    check(given.size() == spatial, Code::shape, op, ": ", what, " has ", given.size(),
+    check(given.size() == spatial, Code::shape, op, ": ", what.name, " has ", given.size(),
           " values for ", spatial, " spatial dimensions");
     out = Dims(given);
   }
   for (int64_t v : out) {
-    if (what == std::string_view("dilation")) {
-      check(v >= least, Code::invalid_argument, op, ": ", what,
-            " should be greater than zero, but got ", ShapeText{out});
-    }
-    check(v >= least, Code::invalid_argument, op, ": ", least ? "non-positive " : "negative ", what,
-          " is not supported, got ", ShapeText{out});
-    check_extent(op, what, v);
+    check(v >= what.least, Code::invalid_argument, op, ": ", what.refusal, ", but got ",
+          ShapeText{out});
+    check_extent(op, what.name, v);
   }
   return out;
 }
@@ -171,9 +176,9 @@ Form params(const char* op, size_t spatial, DimsView stride, DimsView padding, D
             int64_t groups) {
   check(groups > 0, Code::invalid_argument, op, ": non-positive groups is not supported, got ",
         groups);
-  return {{per_dimension(op, "stride", stride, spatial, 1, 1),
-           per_dimension(op, "padding", padding, spatial, 0, 0),
-           per_dimension(op, "dilation", dilation, spatial, 1, 1), groups}};
+  return {{per_dimension(op, kStride, stride, spatial),
+           per_dimension(op, kPadding, padding, spatial),
+           per_dimension(op, kDilation, dilation, spatial), groups}};
 }
 
 bool are_whole(const Tensor& x, const Tensor& w, const Tensor& bias) {
@@ -206,7 +211,7 @@ Tensor transposed(const Op& op, const Tensor& x, const Tensor& w, const Tensor& 
     return to_dtype(y, Dtype::i64);
   }
   const size_t spatial = p.stride.size();
-  const Dims extra = per_dimension(op, "output_padding", output_padding, spatial, 0, 0);
+  const Dims extra = per_dimension(op, kOutputPadding, output_padding, spatial);
   const Call c{op, {x, w, bias}};
   const Operands o = with_batch(op, c[0], c[1], spatial);
   check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", ShapeText{w.sizes()},
