@@ -97,7 +97,7 @@ FLAM_API flam_status flam_graph_capture_end(flam_graph *graph);
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_GRAPH_CAPTURE` where nothing was captured; `FLAM_ERROR_DEVICE_LOST`.
  */
-FLAM_API flam_status flam_graph_replay(const flam_graph *graph);
+FLAM_API flam_status flam_graph_replay(flam_graph *graph);
 
 /** Waits for the device and drops what was captured; the graph can be captured again.
  *

@@ -1,8 +1,9 @@
 // Targets of device.h; see there.
-#include "capi/device.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/thread_pool.h"
+#include "capi/gen/targets.h"
 #include "capi/quiet.h"
 #include "capi/scope_stack.h"
 #include "device/call.h"
@@ -18,7 +19,7 @@ namespace {
 
 // The properties of a device, or empty ones where it does not exist.
 DeviceProperties quiet_properties(Device d) noexcept {
-  return or_else(DeviceProperties{}, [&] { return device_properties(d); });
+  return or_else(DeviceProperties{}, [&] { return flambeau::device_properties(d); });
 }
 
 bool is_type(int32_t type) { return type == FLAM_CPU || type == FLAM_CUDA || type == FLAM_SIM; }
@@ -68,8 +69,26 @@ int64_t device_total_memory(Device device) {
 int32_t device_multiprocessors(Device device) { return quiet_properties(device).multiprocessors; }
 
 std::tuple<int32_t, int32_t> device_capability(Device device) {
-  const DeviceProperties p = device_properties(device);
+  const DeviceProperties p = flambeau::device_properties(device);
   return {p.major, p.minor};
+}
+
+int64_t device_property(Device device, std::string_view key) {
+  std::string known;
+  for (const NamedProperty& p : numbers_of(flambeau::device_properties(device))) {
+    if (key == p.key) return p.value;
+    known += cat_text(known.empty() ? "" : ", ", p.key);
+  }
+  throw Error(Code::invalid_argument,
+              cat_text("there is no property \"", key, "\"; there are ", known));
+}
+
+const char* device_properties(Device device) {
+  static thread_local std::string text;
+  const DeviceProperties p = flambeau::device_properties(device);
+  text = cat_text("{\"name\": ", json::quoted(p.name), ", \"uuid\": ", json::quoted(p.uuid));
+  for (const NamedProperty& n : numbers_of(p)) text += cat_text(", \"", n.key, "\": ", n.value);
+  return (text += "}").c_str();
 }
 
 std::tuple<int64_t, int64_t> device_memory_info(Device device) {

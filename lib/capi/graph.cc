@@ -1,9 +1,10 @@
 // Targets of graph.h; see there.
-#include "capi/graph.h"
 
-#include "base/error.h"
-#include "capi/stream.h"
 #include "flambeau/graph.h"
+#include "base/error.h"
+#include "capi/gen/targets.h"
+#include "capi/stream.h"
+#include "engine/captured_graph.h"
 
 namespace flambeau::capi {
 
@@ -27,7 +28,7 @@ void graph_capture_begin(flam_graph* graph, const flam_memory_pool* pool, Device
 }
 
 void graph_capture_end(flam_graph* graph) { graph->capture_end(); }
-void graph_replay(const flam_graph* graph) { graph->replay(); }
+void graph_replay(flam_graph* graph) { graph->replay(); }
 void graph_reset(flam_graph* graph) { graph->reset(); }
 Ref<flam_memory_pool> graph_pool(const flam_graph* graph) { return graph->pool(); }
 

@@ -1,13 +1,14 @@
 // Targets of memory.h; see there.
-#include "capi/memory.h"
 
 #include <algorithm>
 
 #include "base/checked.h"
+#include "capi/gen/targets.h"
 #include "capi/quiet.h"
 #include "capi/scope_stack.h"
 #include "capi/stream.h"
 #include "device/fault.h"
+#include "device/memory_pool.h"
 #include "device/stats.h"
 #include "io/file.h"
 #include "observe/memory_timeline.h"

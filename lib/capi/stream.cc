@@ -1,6 +1,7 @@
 // Targets of stream.h; see there.
 #include "capi/stream.h"
 
+#include "capi/gen/targets.h"
 #include "capi/scope_stack.h"
 #include "device/graph.h"
 #include "device/streams.h"

@@ -63,7 +63,7 @@ void flam_graph::capture_end() {
   }
 }
 
-void flam_graph::replay() const {
+void flam_graph::replay() {
   fb::check(graph_.has_value(), fb::Code::graph_capture,
             "this graph has not been captured, and cannot be replayed");
   fb::check(!draws_->any() || !fb::captured_draws(), fb::Code::graph_capture,

@@ -18,7 +18,7 @@ struct flam_graph final : flambeau::RefCounted {
   void capture_begin(flambeau::Device d, flambeau::Ref<flambeau::MemoryPool> pool, Mode mode);
   void capture_end();
   // Enqueues the graph on the current stream of its device.
-  void replay() const;
+  void replay();
   // Drops the graph and its hold on the pool; what still runs is waited for.
   void reset();
 

@@ -9,6 +9,7 @@
 #include "base/warning.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
+#include "ops/gen/op.h"
 #include "ops/ops.h"
 #include "ops/scalar_name.h"
 #include "tensor/order.h"
@@ -233,14 +234,14 @@ void warn_of_resize(const Tensor& out, DimsView size) {
 namespace {
 
 // Every element that shares a place with others gets the same value, or one of theirs.
-bool takes_expanded(std::string_view name, Destination::Kind kind) {
+bool takes_expanded(const Op& op, Destination::Kind kind) {
   return kind == Destination::inplace &&
-         (name == "index_fill" || name == "index_put" || name == "masked_fill");
+         (&op == &op::index_fill || &op == &kIndexPutOp || &op == &op::masked_fill);
 }
 
 }  // namespace
 
-void check_writable(const Tensor& target, const char* op, Destination::Kind kind) {
+void check_writable(const Tensor& target, const Op& op, Destination::Kind kind) {
   check_recorded(target, op, kind);
   for (size_t i = 0; i < target.sizes().size() && target.numel() > 0; ++i) {
     if (target.strides()[i] != 0 || target.sizes()[i] <= 1) [[likely]]

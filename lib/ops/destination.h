@@ -57,8 +57,11 @@ Tensor apart(const Tensor& t, const Tensor& x);
 void check_output(const Tensor& out, const Tensor& result, const char* op, bool cast);
 // Warns where an out= that holds something is to take another shape.
 void warn_of_resize(const Tensor& out, DimsView size);
+// Writing by index lists as a plain op, of which C has the in-place form only; known here as one
+// that takes an expanded destination.
+inline constexpr Op kIndexPutOp{"index_put", "input values"};
 // Throws where `op` may not change `target` in place, or write an out= to it.
-void check_writable(const Tensor& target, const char* op, Destination::Kind kind);
+void check_writable(const Tensor& target, const Op& op, Destination::Kind kind);
 // The half of it that is autograd's: that is all that a new geometry of the same elements needs.
 void check_recorded(const Tensor& target, const char* op, Destination::Kind kind);
 [[noreturn]] void fail_recorded_out(const char* op);

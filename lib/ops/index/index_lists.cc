@@ -8,8 +8,6 @@ namespace flambeau::ops {
 
 namespace {
 
-constexpr Op kIndexPutOp{"index_put"};
-
 struct IndexBackward {
   SavedLists lists;
   Dims sizes;
