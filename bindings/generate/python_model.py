@@ -217,7 +217,8 @@ def out_values(f, owners):
     made = []
     for i, p in enumerate(f.outs):
         value = f"{owners}[{i}]" if owners else f"_o{i}[0]"
-        wrapper = result_wrapper(p.type.rstrip()[:-1].rstrip(), "handle")
+        kind = "text" if "char" in p.type else "handle"
+        wrapper = result_wrapper(p.type.rstrip()[:-1].rstrip(), kind)
         made.append(f"{wrapper}({value})" if wrapper else value)
     return made
 

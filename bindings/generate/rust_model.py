@@ -43,7 +43,7 @@ NAMESPACES = {
     **dict.fromkeys(("optim", "optim_step", "schedule"), "optim"),
     **dict.fromkeys(("autograd", "saved"), "autograd"),
     **dict.fromkeys(("plot", "progress"), "tools"),
-    **{name: name for name in ("data", "amp", "init", "memory", "profiler")},
+    **{name: name for name in ("data", "amp", "init", "memory", "monitor", "profiler")},
 }
 
 

@@ -31,7 +31,7 @@ GROUPS = {
     "Networks": "conv pool norm attention recurrent embedding image loss margin random init",
     "Modules and training": "module layers blocks transformer optim optim_step schedule autograd saved amp",
     "Data and files": "data io state",
-    "Memory, streams and tools": "memory stream graph profiler progress plot",
+    "Memory, streams and tools": "memory stream graph monitor profiler progress plot",
 }
 
 

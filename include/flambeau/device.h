@@ -123,6 +123,34 @@ FLAM_API int32_t flam_device_multiprocessors(flam_device device);
 FLAM_API flam_status
 flam_device_capability(flam_device device, int32_t *out_major, int32_t *out_minor);
 
+/** One property of a device by its key.
+ *
+ * - `device`: a device.
+ * - `key`: "major" and "minor" (compute capability), "multi_processor_count", "warp_size",
+ *   "max_threads_per_block", "max_threads_per_multi_processor", "regs_per_multiprocessor",
+ *   "is_integrated", "is_multi_gpu_board"; in bytes "total_memory", "L2_cache_size",
+ *   "shared_memory_per_block", "shared_memory_per_block_optin" (the most that a kernel may ask for)
+ *   and "shared_memory_per_multiprocessor"; in kHz "clock_rate" and "memory_clock_rate", the
+ *   highest there are; in bits "memory_bus_width".
+ * - `out_value`: its value; 0 where the device has none.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown key, or where there is no such device;
+ *   `FLAM_ERROR_NO_GPU`.
+ */
+FLAM_API flam_status flam_device_property(flam_device device, const char *key, int64_t *out_value);
+
+/** All properties of a device.
+ *
+ * - `device`: a device.
+ * - `out_text`: a JSON object: "name", "uuid" (such as "8932f937-d72c-4106-c12f-20bd9faed9f6",
+ *   which the driver's tools write with "GPU-" before it; empty where there is none), and every key
+ *   of `flam_device_property` with its number; valid until this thread's next call of this
+ *   function.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device; `FLAM_ERROR_NO_GPU`.
+ */
+FLAM_API flam_status flam_device_properties(flam_device device, const char **out_text);
+
 /** Free and total memory as the device itself counts them: what the cache holds is not free.
  *
  * - `device`: a device.

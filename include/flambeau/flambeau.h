@@ -38,6 +38,7 @@
 #include "flambeau/memory.h"
 #include "flambeau/module.h"
 #include "flambeau/moments.h"
+#include "flambeau/monitor.h"
 #include "flambeau/norm.h"
 #include "flambeau/numeric.h"
 #include "flambeau/optim.h"

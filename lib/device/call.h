@@ -2,6 +2,7 @@
 // Status into an Error that names the call and the device.
 #pragma once
 #include "device/fault.h"
+#include "device/fork.h"
 #include "device/hal.h"
 
 namespace flambeau::hal {
@@ -14,6 +15,8 @@ template <auto F, class... Args>
 Status try_call(Device d, Args&&... args) {
   if (fault::g_armed.load(std::memory_order_relaxed) && fault::hal_call_fails()) [[unlikely]]
     return Status::internal;
+  if (!d.is_cpu() && !fork::may_use()) [[unlikely]]
+    return Status::forked;
   return (table_of(d).*F)(d.index, static_cast<Args&&>(args)...);
 }
 

@@ -25,6 +25,12 @@ void issue(Stream s, const Copy& c) {
   hal::call<&Table::copy>(s.device, "copy", native_stream(s), c);
 }
 
+bool is_pageable(Device d, const void* host) {
+  bool pageable = true;
+  hal::call<&Table::is_pageable>(d, "host memory", host, &pageable);
+  return pageable;
+}
+
 // A copy that is under way when what should order it fails: its memory may be freed next, so it is
 // waited for.
 template <class F>
@@ -47,15 +53,16 @@ void copy_on_host(void* dst, const void* src, size_t bytes) {
 void copy_with_host(Device d, const void* host, Copy c, bool non_blocking) {
   const Stream s = current_stream(d);
   Block* pinned = pinned_block(host);
-  c.pageable = pinned == nullptr;
-  check(pinned || !allocator_of(s.device).capturing() || !is_capturing(s), Code::graph_capture,
+  c.pageable = !pinned && is_pageable(d, host);
+  check(!c.pageable || !allocator_of(s.device).capturing() || !is_capturing(s), Code::graph_capture,
         "a graph cannot hold a copy from or to ordinary host memory, which is gone when it is "
         "replayed: copy before the capture, or from pinned memory that stays");
   issue(s, c);
   order_or_wait(s, [&] {
     if (pinned && non_blocking) return pinned->segment->owner->note_copy(pinned, s);
-    // A pageable upload was staged by the provider; nothing else may be reused before it is done.
-    if (pinned || c.direction == Direction::to_host) synchronize(s);
+    // A pageable upload was staged by the provider; nothing else may be reused before it is done,
+    // unless the caller keeps watch of memory that it has page-locked itself.
+    if (c.pageable ? c.direction == Direction::to_host : pinned || !non_blocking) synchronize(s);
   });
 }
 

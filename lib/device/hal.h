@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "device/devices.h"
 #include "device/matmul.h"
@@ -24,6 +25,7 @@ enum class Status : int8_t {
   no_kernel_image,
   driver_too_old,
   no_gpu,
+  forked,
   capture,
   race,
   internal
@@ -46,6 +48,23 @@ struct Copy {
 // allocate: every thread's, those of the thread that captures, or none, as CUDA's.
 enum class CaptureMode : int8_t { global, thread_local_only, relaxed };
 
+// Of a device's sensors and counters; units stand in flambeau/monitor.h.
+enum class Reading : int8_t {
+  utilization,
+  memory_utilization,
+  memory_used,
+  memory_free,
+  memory_total,
+  temperature,
+  power_draw,
+  clock_rate
+};
+
+struct Process {
+  int64_t pid;
+  int64_t bytes;  // -1: not told
+};
+
 enum class BlockNote : int8_t { acquired, released };
 
 struct Table {
@@ -66,6 +85,11 @@ struct Table {
   // The caching allocator hands a piece of a segment out or takes it back, in the order of
   // `stream`.
   Status (*note_block)(int device, void* stream, BlockNote note, void* data, size_t bytes);
+
+  // Whether the driver stages copies from and to that host memory, so that it may be touched again
+  // as soon as a copy from it was enqueued. Memory that another library has page-locked or
+  // registered is not.
+  Status (*is_pageable)(int device, const void* host, bool* out);
 
   // copies, in the order of `stream`
   Status (*copy)(int device, void* stream, const Copy& copy);
@@ -115,6 +139,11 @@ struct Table {
   // (throws Error(library missing)).
   int (*runtime_version)();
   size_t (*matmul_version)();
+
+  // Monitoring, null where a provider has none. A library that is missing is thrown as
+  // Error(library missing, or library version).
+  Status (*reading)(int device, Reading what, int64_t* out);
+  Status (*processes)(int device, std::vector<Process>* out);
 };
 
 const Table& cpu_table();

@@ -41,6 +41,11 @@ Meaning meaning(hal::Status status) {
       return {Code::driver_too_old, "the NVIDIA driver is too old", "update the driver"};
     case Status::no_gpu:
       return {Code::no_gpu, "no GPU", ""};
+    case Status::forked:
+      return {
+          Code::unsupported, "Cannot re-initialize CUDA in forked subprocess",
+          "to use CUDA with multiprocessing, start processes by 'spawn' or 'forkserver', or let "
+          "the parent use no GPU before it forks; asking whether there is one is no use"};
     case Status::capture:
       return {Code::graph_capture, "not possible while a graph is being captured", ""};
     case Status::race:
@@ -71,7 +76,7 @@ const Table& table_of(Device d) {
 void raise(Device d, const char* what, Status status) {
   const Meaning m = meaning(status);
   throw Error(m.code, cat_text(what, " on ", to_string(d), ": ", m.problem),
-              table_of(d).error_text(d.index), m.fix);
+              status == Status::forked ? std::string() : table_of(d).error_text(d.index), m.fix);
 }
 
 }  // namespace hal

@@ -2,6 +2,7 @@
 // that none of them breaks the runtime's contract. What a test breaks on purpose it forgives.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -52,6 +53,24 @@ TEST_F(Provider, CopiesThereAndBackAndAcross) {
   copy_bytes(b.data(), kCuda1, a.data(), kCuda0, bytes, false);
   copy_bytes(back.data(), kCpu, b.data(), kCuda1, bytes, false);
   EXPECT_EQ(back, given);
+}
+
+// Another library's page-locked memory is read when the copy runs, not when it is enqueued: a
+// blocking copy waits for that, one that does not block is at the program's own risk.
+TEST_F(Provider, BlockingCopiesHaveReadMemoryThatOthersPageLocked) {
+  std::vector<float> given = counted(1000), back(given.size());
+  const size_t bytes = given.size() * sizeof(float);
+  const Buffer a(kCuda0, given.size());
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  ASSERT_EQ(cudaHostRegister(given.data(), bytes, 0), cudaSuccess);
+  for (const bool non_blocking : {false, true}) {
+    given = counted(1000);
+    copy_bytes(a.data(), kCuda0, given.data(), kCpu, bytes, non_blocking);
+    std::fill(given.begin(), given.end(), -1.0f);
+    copy_bytes(back.data(), kCpu, a.data(), kCuda0, bytes, false);
+    EXPECT_EQ(back, non_blocking ? given : counted(1000));
+  }
+  ASSERT_EQ(cudaHostUnregister(given.data()), cudaSuccess);
 }
 
 TEST_F(Provider, StreamsRunInTheOrderOfTheirEvents) {

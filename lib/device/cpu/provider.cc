@@ -120,6 +120,10 @@ Table make_table() {
   t.allocate_host = allocate;
   t.deallocate_host = deallocate;
   t.note_block = [](int, void*, BlockNote, void*, size_t) { return Status::ok; };
+  t.is_pageable = [](int, const void*, bool* out) {
+    *out = true;
+    return Status::ok;
+  };
   t.copy = copy;
   t.fill = fill;
   t.can_access_peer = [](int, int, bool* out) {

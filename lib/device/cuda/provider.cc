@@ -5,6 +5,8 @@
 #include "device/cuda/availability.h"
 #include "device/cuda/blas.h"
 #include "device/cuda/blas_lt.h"
+#include "device/cuda/monitor.h"
+#include "device/cuda/properties.h"
 #include "device/cuda/status.h"
 #include "device/cuda/versions.h"
 
@@ -18,21 +20,6 @@ using hal::Status;
 
 cudaStream_t stream_of(void* s) { return static_cast<cudaStream_t>(s); }
 cudaEvent_t event_of(void* e) { return static_cast<cudaEvent_t>(e); }
-
-Status properties(int device, DeviceProperties* out) {
-  cudaDeviceProp p{};
-  const Status status = status_of(cudaGetDeviceProperties(&p, device), device);
-  if (status == Status::ok)
-    *out = {p.name,
-            p.totalGlobalMem,
-            p.major,
-            p.minor,
-            p.multiProcessorCount,
-            p.warpSize,
-            p.sharedMemPerBlock,
-            size_t(p.l2CacheSize)};
-  return status;
-}
 
 Status memory_info(int device, size_t* free_bytes, size_t* total_bytes) {
   return on_device(device, [&] { return cudaMemGetInfo(free_bytes, total_bytes); });
@@ -82,6 +69,13 @@ Status allocate_host(int device, size_t bytes, void** out) {
 
 Status deallocate_host(int device, void* data, size_t) {
   return on_device(device_for_host(device), [&] { return cudaFreeHost(data); });
+}
+
+Status is_pageable(int device, const void* host, bool* out) {
+  cudaPointerAttributes known{};
+  const Status status = on_device(device, [&] { return cudaPointerGetAttributes(&known, host); });
+  *out = known.type == cudaMemoryTypeUnregistered;
+  return status;
 }
 
 cudaMemcpyKind kind_of(Direction d) {
@@ -254,6 +248,7 @@ hal::Table make_table() {
   t.allocate_host = allocate_host;
   t.deallocate_host = deallocate_host;
   t.note_block = [](int, void*, hal::BlockNote, void*, size_t) { return Status::ok; };
+  t.is_pageable = is_pageable;
   t.copy = copy;
   t.fill = fill;
   t.can_access_peer = can_access_peer;
@@ -279,6 +274,8 @@ hal::Table make_table() {
   t.error_text = [](int) { return last_text(); };
   t.kernel_column = [](int) { return KernelColumn::FLAM_KERNEL_COLUMN; };
   t.matmul = blas_matmul;
+  t.reading = reading;
+  t.processes = processes;
   t.runtime_version = runtime_version;
   t.matmul_version = [] { return lt::functions().version(); };
   return t;

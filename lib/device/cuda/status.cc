@@ -90,6 +90,11 @@ Status status_of(cudaError_t error, int device) {
   return status;
 }
 
+Status failed(Status status, std::string text) {
+  t_text = std::make_unique<std::string>(std::move(text));
+  return status;
+}
+
 std::string last_text() { return t_text ? *t_text : std::string(); }
 
 Status sticky_error(int device) {

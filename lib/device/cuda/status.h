@@ -13,6 +13,8 @@ namespace flambeau::cuda {
 // Maps, keeps the text for this thread, clears CUDA's own record, and remembers that a lost device
 // is lost.
 hal::Status status_of(cudaError_t error, int device);
+// Keeps the text of another failure.
+hal::Status failed(hal::Status status, std::string text);
 std::string last_text();
 hal::Status sticky_error(int device);
 

@@ -100,6 +100,12 @@ bool Machine::ready(const SimStream& s) const {
   return !s.busy && !s.queue.empty() && (!s.queue.front().wait || s.queue.front().wait->done);
 }
 
+bool Machine::busy(int device) const {
+  return std::ranges::any_of(streams_, [&](const std::unique_ptr<SimStream>& s) {
+    return s->device == device && (s->busy || !s->queue.empty());
+  });
+}
+
 // Takes the head off its queue and runs it without the lock; `busy` keeps the stream's order.
 void Machine::run_head(Lock& lock, SimStream* s) {
   Operation op = std::move(s->queue.front());

@@ -92,7 +92,8 @@ class Machine {
   void finish_device(Lock& lock, int device);
   void finish_marker(Lock& lock, const MarkerRef& marker);
   bool poll(Lock& lock,
-            SimStream* s);  // whether all is done; if not, the schedule may advance a little
+            SimStream* s);      // whether all is done; if not, the schedule may advance a little
+  bool busy(int device) const;  // whether any of its streams has work left
   bool poll_marker(Lock& lock, const MarkerRef& marker);
 
   // Faults. A fault is sticky at once and shows from the next synchronisation on.

@@ -1,7 +1,9 @@
 // The simulated GPU behind the HAL table. Time on the virtual clock is rough on purpose: a launch
 // costs 2 us, memory moves at 1 TB/s, the host link at 25 GB/s pinned and 10 GB/s pageable.
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -68,7 +70,9 @@ Status properties(int device, DeviceProperties* out) {
   out->total_memory = Arena::instance().capacity(device);
   out->multiprocessors = 1;
   out->warp_size = 32;
-  out->shared_memory_per_block = 48 << 10;
+  out->shared_memory_per_block = out->shared_memory_per_block_optin = 48 << 10;
+  out->shared_memory_per_multiprocessor = 48 << 10;
+  out->max_threads_per_block = out->max_threads_per_multiprocessor = 1024;
   return Status::ok;
 }
 
@@ -158,6 +162,11 @@ Status copy(int device, void* stream, const Copy& c) {
     m.finish(lock, s, s->enqueued);
     return outcome(m, device);
   });
+}
+
+Status is_pageable(int, const void*, bool* out) {
+  *out = true;  // page-locked is what the allocator has made so
+  return Status::ok;
 }
 
 Status fill(int device, void* stream, void* dst, int value, size_t bytes) {
@@ -338,6 +347,28 @@ Status graph_destroy(int, void* graph) {
   return Status::ok;
 }
 
+// Of the simulated machine: what is enqueued and has not run keeps its device busy.
+Status reading(int device, hal::Reading what, int64_t* out) {
+  using enum hal::Reading;
+  const Arena& arena = Arena::instance();
+  const auto used = int64_t(arena.used(device)), total = int64_t(arena.capacity(device));
+  if (what == memory_used || what == memory_total || what == memory_free) {
+    *out = what == memory_used ? used : what == memory_total ? total : std::max(total - used, {});
+    return Status::ok;
+  }
+  if (what != utilization && what != memory_utilization)
+    return failed(Status::unsupported, "a simulated GPU has no such sensor");
+  return with_machine(device, [&](Machine& m, Machine::Lock&) {
+    *out = m.busy(device) ? 100 : 0;
+    return Status::ok;
+  });
+}
+
+Status processes(int device, std::vector<hal::Process>* out) {
+  *out = {{::getpid(), int64_t(Arena::instance().used(device))}};
+  return Status::ok;
+}
+
 Status availability(std::string* reason) {
   if (config().devices > 0) return Status::ok;
   *reason = config().problem.empty() ? "FLAMBEAU_SIM is not set: there are no simulated devices"
@@ -358,6 +389,7 @@ hal::Table make_table() {
   t.allocate_host = allocate_host;
   t.deallocate_host = deallocate_host;
   t.note_block = note_block;
+  t.is_pageable = is_pageable;
   t.copy = copy;
   t.fill = fill;
   t.can_access_peer = [](int, int, bool* out) {
@@ -386,6 +418,8 @@ hal::Table make_table() {
     return with_machine(device, [](Machine&, Machine::Lock&) { return Status::ok; });
   };
   t.error_text = [](int) { return t_text ? *t_text : std::string(); };
+  t.reading = reading;
+  t.processes = processes;
   t.kernel_column = [](int) {
     return config().emulated_kernels ? KernelColumn::emu : KernelColumn::host;
   };

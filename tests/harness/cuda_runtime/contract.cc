@@ -1,6 +1,8 @@
 // See contract.h.
 #include "contract.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "device/cuda/context.h"
@@ -19,6 +21,8 @@ thread_local bool in_host_function = false;
 namespace {
 
 thread_local cudaError_t t_last = cudaSuccess;
+std::atomic<pid_t> g_initialised{0};  // by this process
+
 cudaError_t meaning(Status status) {
   switch (status) {
     case Status::ok:
@@ -40,7 +44,10 @@ cudaError_t meaning(Status status) {
 
 }  // namespace
 
-Call::Call(const char* n) : name(n), current(current_device) {
+Call::Call(const char* n, bool initialises) : name(n), current(current_device) {
+  pid_t by = 0;
+  if (initialises && !g_initialised.compare_exchange_strong(by, getpid()) && by != getpid())
+    breach(cudaErrorNotPermitted, "called in a child of the process that initialised CUDA");
   if (in_host_function) breach(cudaErrorNotPermitted, "called by a host function");
 }
 
@@ -72,6 +79,7 @@ std::set<int> contexts() {
     if (flambeau::cuda::has_context(i)) all.insert(i);
   return all;
 }
+bool is_initialised() { return g_initialised != 0; }
 int breaches() { return standin_breaches(); }
 void forgive() { standin_forgive(); }
 

@@ -20,7 +20,9 @@ struct Call {
   const char* name;
   int current;
 
-  explicit Call(const char* name);
+  // All but the questions for versions initialise CUDA, for which a process must not be a fork of
+  // one that did so before.
+  explicit Call(const char* name, bool initialises = true);
   // Counts a breach and gives the error that the call returns.
   template <class... T>
   cudaError_t breaks(cudaError_t error, const T&... text) const {
@@ -48,6 +50,7 @@ extern thread_local cudaStreamCaptureMode capture_mode;  // how this thread take
 extern thread_local bool in_host_function;               // CUDA may not be called
 
 std::set<int> contexts();  // devices that have one
+bool is_initialised();     // CUDA, in this process
 int breaches();            // so far
 void forgive();            // a test broke it on purpose
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "contract.h"
+#include "driver.h"
 
 using namespace cuda_runtime;
 
@@ -11,7 +12,15 @@ namespace {
 
 constexpr int kVersion = 13000;  // of the runtime
 
-bool exists(int device) { return device >= 0 && device < devices().device_count(); }
+int count() { return standin_devices(nullptr); }
+bool exists(int device) { return device >= 0 && device < count(); }
+
+// What NVML tells of the same devices.
+void facts(int device, size_t* free_bytes, size_t* total_bytes) {
+  devices().memory_info(device, free_bytes, total_bytes);
+}
+[[maybe_unused]] const bool offered =
+    (standin_offers_machine([] { return devices().device_count(); }, facts), true);
 
 }  // namespace
 
@@ -19,17 +28,17 @@ bool exists(int device) { return device >= 0 && device < devices().device_count(
 cudaError_t cudaDriverGetVersion(int* version) {
   const char* named = std::getenv("FLAMBEAU_STANDIN_DRIVER");
   *version = named ? std::atoi(named) : kVersion;
-  return Call("cudaDriverGetVersion").returns(cudaSuccess);
+  return Call("cudaDriverGetVersion", false).returns(cudaSuccess);
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = kVersion;
-  return Call("cudaRuntimeGetVersion").returns(cudaSuccess);
+  return Call("cudaRuntimeGetVersion", false).returns(cudaSuccess);
 }
 
-cudaError_t cudaGetDeviceCount(int* count) {
-  *count = devices().device_count();
-  return Call("cudaGetDeviceCount").returns(*count ? cudaSuccess : cudaErrorNoDevice);
+cudaError_t cudaGetDeviceCount(int* out) {
+  *out = count();
+  return Call("cudaGetDeviceCount").returns(*out ? cudaSuccess : cudaErrorNoDevice);
 }
 
 cudaError_t cudaGetDevice(int* device) {
@@ -59,7 +68,23 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int device) {
   out->multiProcessorCount = p.multiprocessors;
   out->warpSize = p.warp_size;
   out->l2CacheSize = int(p.l2_cache);
+  out->sharedMemPerBlockOptin = p.shared_memory_per_block_optin;
+  out->sharedMemPerMultiprocessor = p.shared_memory_per_multiprocessor;
+  out->maxThreadsPerBlock = p.max_threads_per_block;
+  out->maxThreadsPerMultiProcessor = p.max_threads_per_multiprocessor;
+  out->regsPerMultiprocessor = 65536;
+  out->memoryBusWidth = 5120;
+  int machine[most_devices];
+  standin_devices(machine);
+  standin_uuid(machine[device], reinterpret_cast<unsigned char*>(out->uuid.bytes));
   return call.answer(status);
+}
+
+cudaError_t cudaDeviceGetAttribute(int* out, cudaDeviceAttr attribute, int device) {
+  const Call call("cudaDeviceGetAttribute");
+  if (!exists(device)) return call.returns(cudaErrorInvalidDevice);
+  *out = attribute == cudaDevAttrClockRate ? 1980000 : 2619000;
+  return call.returns(cudaSuccess);
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int* out, int device, int peer) {

@@ -4,11 +4,14 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SHOWN __attribute__((visibility("default")))
 
-enum { most_devices = 64, invalid_device = 101, broken = 97 };
+#include "driver.h"
+
+enum { invalid_device = 101, broken = 97 };
 static int has_context[most_devices], breaches;
 
 typedef void (*enqueue)(void *stream, const char *name, void (*run)(void *, const void *),
@@ -26,6 +29,62 @@ SHOWN int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
   *flags = 0;
   *active = has_context[device];
   return 0;
+}
+
+static int (*gpus)(void);
+static void (*memory_of)(int device, size_t *free_bytes, size_t *total_bytes);
+
+SHOWN void standin_offers_machine(int (*count)(void), void (*memory)(int, size_t *, size_t *)) {
+  gpus = count;
+  memory_of = memory;
+}
+SHOWN int standin_machine(void) { return gpus ? gpus() : 0; }
+SHOWN void standin_memory(int device, size_t *free_bytes, size_t *total_bytes) {
+  memory_of(device, free_bytes, total_bytes);
+}
+
+SHOWN void standin_uuid(int gpu, unsigned char out[16]) {
+  for (int i = 0; i < 16; ++i) out[i] = (unsigned char)(i == 0 ? 0xa0 + gpu : 0x10 + i);
+}
+
+/* "GPU-a1" and the like: all digits of a UUID but the first two are alike. */
+static int by_uuid(const char *entry, size_t length) {
+  int found = -1;
+  for (int gpu = 0; gpu < standin_machine(); ++gpu) {
+    unsigned char uuid[16];
+    char text[16];
+    standin_uuid(gpu, uuid);
+    snprintf(text, sizeof text, "GPU-%02x111213", uuid[0]);
+    if (length > strlen(text) || strncmp(text, entry, length) != 0) continue;
+    if (found >= 0) return -1;
+    found = gpu;
+  }
+  return found;
+}
+
+SHOWN int standin_devices(int *out) {
+  int shown[most_devices], count = 0;
+  const char *at = getenv("CUDA_VISIBLE_DEVICES");
+  if (!out) out = shown;
+  if (!at) {
+    for (; count < standin_machine(); ++count) out[count] = count;
+    return count;
+  }
+  while (*at) {
+    const size_t length = strcspn(at, ",");
+    char *end = NULL;
+    const long number = strtol(at, &end, 10);
+    const int gpu = strncmp(at, "GPU-", 4) == 0 ? by_uuid(at, length)
+                    : end == at || number < 0 || number >= standin_machine() ? -1
+                                                                            : (int)number;
+    if (gpu < 0) return count;
+    for (int i = 0; i < count; ++i)
+      if (out[i] == gpu) return 0;
+    out[count++] = gpu;
+    at += length;
+    if (*at) ++at;
+  }
+  return count;
 }
 
 SHOWN void standin_makes_context(int device) {

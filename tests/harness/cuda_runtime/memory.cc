@@ -1,5 +1,6 @@
 // Memory of the stand-in and copies within it: every pointer must lie in one live allocation of the
 // space that the call names, with all the bytes that it moves.
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -12,9 +13,11 @@ using flambeau::hal::Direction;
 
 namespace {
 
+constexpr int kPinned = -1, kRegistered = -2;
+
 struct Piece {
   size_t bytes;
-  int device;  // -1: page-locked memory of the host
+  int device;  // page-locked memory of the host: kPinned, or kRegistered where it was ordinary
 };
 
 std::mutex g_mutex;
@@ -43,13 +46,18 @@ bool is_on(const void* p, size_t bytes, int device) {
   const Piece* piece = piece_of(p, bytes);
   return piece && piece->device == device;
 }
+bool is_locked(const void* p, size_t bytes) {
+  const Piece* piece = piece_of(p, bytes);
+  return piece && piece->device < 0;
+}
 bool is_device(const void* p) { return flambeau::sim::Arena::instance().contains(p); }
 
-// Takes an allocation of the kind out; its size, or 0 where `p` is the start of none.
-size_t take(const void* p, bool host) {
+// Takes an allocation of the kind out, kPinned, kRegistered, or 0 for any device's; its size, or 0
+// where `p` is the start of none.
+size_t take(const void* p, int kind) {
   const std::lock_guard lock(g_mutex);
   const auto at = pieces().find(address(p));
-  if (at == pieces().end() || (at->second.device < 0) != host) return 0;
+  if (at == pieces().end() || std::min(at->second.device, 0) != kind) return 0;
   const size_t bytes = at->second.bytes;
   pieces().erase(at);
   return bytes;
@@ -84,7 +92,7 @@ cudaError_t cudaFree(void* data) {
   if (!data) return call.returns(cudaSuccess);
   const Piece* piece = piece_of(data, 1);
   const int device = piece ? piece->device : -1;
-  const size_t bytes = take(data, false);
+  const size_t bytes = take(data, 0);
   if (!bytes) return call.breaks(cudaErrorInvalidValue, data, " is no allocation of a device");
   return call.answer(devices().deallocate(device, data, bytes));
 }
@@ -94,7 +102,7 @@ cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) {
   call.needs_context();
   if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
   const auto status = devices().allocate_host(call.current, bytes, out);
-  if (status == flambeau::hal::Status::ok) add(*out, {bytes, -1});
+  if (status == flambeau::hal::Status::ok) add(*out, {bytes, kPinned});
   return call.answer(status);
 }
 
@@ -103,9 +111,34 @@ cudaError_t cudaFreeHost(void* data) {
   call.needs_context();
   if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
   if (!data) return call.returns(cudaSuccess);
-  const size_t bytes = take(data, true);
+  const size_t bytes = take(data, kPinned);
   if (!bytes) return call.breaks(cudaErrorInvalidValue, data, " is no page-locked memory");
   return call.answer(devices().deallocate_host(call.current, data, bytes));
+}
+
+cudaError_t cudaHostRegister(void* data, size_t bytes, unsigned) {
+  const Call call("cudaHostRegister");
+  call.needs_context();
+  if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
+  add(data, {bytes, kRegistered});
+  return call.returns(cudaSuccess);
+}
+
+cudaError_t cudaHostUnregister(void* data) {
+  const Call call("cudaHostUnregister");
+  call.needs_context();
+  if (!take(data, kRegistered))
+    return call.breaks(cudaErrorInvalidValue, data, " is not registered");
+  return call.returns(cudaSuccess);
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* data) {
+  const Call call("cudaPointerGetAttributes");
+  const Piece* piece = piece_of(data, 1);
+  *out = {cudaMemoryTypeUnregistered, -1, nullptr, const_cast<void*>(data)};
+  if (piece) out->type = piece->device < 0 ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+  if (piece) out->device = piece->device < 0 ? call.current : piece->device;
+  return call.returns(cudaSuccess);
 }
 
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind,
@@ -126,7 +159,7 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, cudaMemcpy
   }
   Copy c{dst, src, bytes, from_host ? Direction::to_device : Direction::to_host};
   if (!host) c.direction = Direction::on_device;
-  c.pageable = host && !is_on(host, bytes, -1);
+  c.pageable = host && !is_locked(host, bytes);
   if (c.pageable && to_host && call.is_unsafe())
     return call.returns(cudaErrorStreamCaptureUnsupported);
   return move(call, stream, c);

@@ -4,7 +4,6 @@ lists of both that print themselves as tables."""
 import json
 import os
 
-from .._call import _text
 from .._gen import api
 
 
@@ -115,7 +114,7 @@ class EventList(list):
               max_shapes_column_width=80, header=None):  # fmt: skip
         """A row per name, the largest of column `sort_by` first. Columns are as wide as what is in
         them, up to 60 characters, whatever the widths given."""
-        text = _text(api.profile_table(self._profile, sort_by, row_limit, *self._by))
+        text = api.profile_table(self._profile, sort_by, row_limit, *self._by)
         return text if header is None else f"{header}\n{text}"
 
     def __str__(self):

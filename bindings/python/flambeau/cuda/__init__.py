@@ -1,7 +1,7 @@
 """GPUs: what there is, the current one, waiting. Simulated devices answer here where `FLAMBEAU_SIM`
 says `as=cuda`."""
 
-from collections import namedtuple as _namedtuple
+from types import SimpleNamespace as _SimpleNamespace
 
 from .._call import _fast
 from .._deprecated.tensor_types import CUDA as _TYPES
@@ -20,15 +20,26 @@ from ._numbered import numbered as _numbered
 globals().update({**_TYPES, **_own(_memory, _streams)})
 memory_cached, max_memory_cached = _memory.memory_cached, _memory.max_memory_cached
 
-_Properties = _namedtuple(
-    "_CudaDeviceProperties", "name major minor total_memory multi_processor_count"
-)
+
+class _CudaDeviceProperties(_SimpleNamespace):
+    """What `get_device_properties` tells, by name."""
+
+
+def _sensor(key):
+    return lambda device: api.monitor_read(device, key)
 
 
 _DEVICE = {
     "get_device_name": (api.device_model, "The GPU's model."),
     "get_device_capability": (api.device_capability, "(major, minor) compute capability."),
     "synchronize": (api.device_synchronize, "Waits until all work on a GPU is done."),
+    "list_gpu_processes": (api.monitor_process_list, "The processes on a GPU and their memory."),
+    "utilization": (_sensor("utilization"), "Percent of the time in which a kernel ran."),
+    "memory_usage": (_sensor("memory_utilization"), "Percent of the time with memory in use."),
+    "temperature": (_sensor("temperature"), "Degrees Celsius."),
+    "power_draw": (_sensor("power_draw"), "Milliwatts."),
+    "clock_rate": (_sensor("clock_rate"), "MHz of the multiprocessors."),
+    "device_memory_used": (_sensor("memory_used"), "Bytes in use by all processes."),
 }
 globals().update(_asking(_DEVICE, _numbered, __name__))
 
@@ -69,14 +80,10 @@ def set_device(device):
 
 
 def get_device_properties(device=None):
-    """Name, compute capability, memory and multiprocessors of a GPU."""
-    found = _numbered(device)
-    return _Properties(
-        api.device_model(found),
-        *api.device_capability(found),
-        api.device_total_memory(found),
-        api.device_multiprocessors(found),
-    )
+    """All properties of a GPU: name, uuid, compute capability, memory, multiprocessors ..."""
+    import json
+
+    return _CudaDeviceProperties(**json.loads(api.device_properties(_numbered(device))))
 
 
 def can_device_access_peer(device, peer_device):

@@ -36,14 +36,13 @@ class Stream(Holder):
         event.record(self)
         return event
 
+    _key = property(lambda self: (self.device, self.stream_id))
+
     def __eq__(self, other):
-        return isinstance(other, Stream) and (self.device, self.stream_id) == (
-            other.device,
-            other.stream_id,
-        )
+        return isinstance(other, Stream) and self._key == other._key
 
     def __hash__(self):
-        return hash((self.device, self.stream_id))
+        return hash(self._key)
 
     def __repr__(self):
         return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"

@@ -59,8 +59,7 @@ class Bernoulli(_Trial, ExponentialFamily):
     def _drawn(self, sample_shape):
         return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         logits, value = torch.broadcast_tensors(self.logits, value)
         return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
@@ -91,8 +90,7 @@ class Geometric(_Trial):
         u = self._noise(open_uniform, sample_shape, self.probs)
         return (u.log() / torch.log1p(-self.probs)).floor()
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         value, probs = torch.broadcast_tensors(value, self.probs)
         # 0 * log(0) is 0 where every trial succeeds and none failed.
         log_fail = torch.where((probs == 1) & (value == 0), 0.0, torch.log1p(-probs))

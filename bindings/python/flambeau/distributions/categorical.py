@@ -78,8 +78,7 @@ class Categorical(_Classes):
     def _drawn(self, sample_shape):
         return self._classes(sample_shape)
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         value = value.long().unsqueeze(-1)
         shape = torch.broadcast_shapes(tuple(value.shape[:-1]), tuple(self.logits.shape[:-1]))
         logits = self.logits.expand((*shape, self._num_events))
@@ -106,8 +105,7 @@ class OneHotCategorical(_Classes):
     def _drawn(self, sample_shape):
         return self._one_hot(self._classes(sample_shape))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         at = value.argmax(-1, keepdim=True)  # not a product: 0 times -inf is no number
         shape = torch.broadcast_shapes(self._batch_shape, at.shape[:-1])
         rows = self.logits.expand(*shape, self._num_events)

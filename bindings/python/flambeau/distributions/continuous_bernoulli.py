@@ -71,14 +71,12 @@ class ContinuousBernoulli(_Trial, ExponentialFamily):
     def rsample(self, sample_shape=()):
         return self.icdf(self._noise(torch.rand, sample_shape, self._given))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         logits, value = torch.broadcast_tensors(self.logits, value)
         loss = F.binary_cross_entropy_with_logits(logits, value, reduction="none")
         return self._cont_bern_log_norm() - loss
 
-    def cdf(self, value):
-        self._checked(value)
+    def _cdf(self, value):
         far, p = self._far()
         found = (p**value * (1 - p) ** (1 - value) + p - 1) / (2 * p - 1)
         found = torch.where(far, found, value)

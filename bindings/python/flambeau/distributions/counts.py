@@ -26,8 +26,7 @@ class Poisson(ExponentialFamily):
     def _drawn(self, sample_shape):
         return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         rate, value = torch.broadcast_tensors(self.rate, value)
         return torch.xlogy(value, rate) - rate - torch.lgamma(value + 1)
 
@@ -74,8 +73,7 @@ class Binomial(_Trial):
         shape = self._extended_shape(sample_shape)
         return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         n = self.total_count
         chosen = torch.lgamma(n + 1) - torch.lgamma(value + 1) - torch.lgamma(n - value + 1)
         # n log(1 + e^logits), which the logits leave where they are great
@@ -124,8 +122,7 @@ class NegativeBinomial(_Trial):
         rate = Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
         return torch.poisson(rate.sample(sample_shape))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         n = self.total_count
         trials = n * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)
         ways = torch.lgamma(n + value) - torch.lgamma(1.0 + value) - torch.lgamma(n)
@@ -161,8 +158,7 @@ class Multinomial(Distribution):
         counts = self.probs.new_zeros(self._extended_shape(sample_shape))
         return counts.scatter_add(-1, drawn, torch.ones_like(drawn, dtype=counts.dtype))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         logits, value = torch.broadcast_tensors(self.logits, value)
         logits = torch.where((value == 0) & (logits == -float("inf")), 0.0, logits)
         ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)

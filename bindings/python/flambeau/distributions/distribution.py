@@ -113,11 +113,18 @@ class Distribution:
 
     def log_prob(self, value):
         """The logarithm of the density or the probability at `value`."""
-        raise NotImplementedError
+        self._checked(value)
+        return self._log_prob(value)
 
     def cdf(self, value):
         """The probability of values up to `value`."""
+        self._checked(value)
+        return self._cdf(value)
+
+    def _log_prob(self, value):
         raise NotImplementedError
+
+    _cdf = _log_prob
 
     def icdf(self, value):
         """The inverse of `cdf`."""

@@ -36,14 +36,14 @@ class Gamma(ExponentialFamily):
         return gamma_variable(self.concentration, shape) / self.rate
 
     def log_prob(self, value):
-        value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        self._checked(value)
+        return super().log_prob(torch.as_tensor(value).to(self.rate))
+
+    def _log_prob(self, value):
         a = self.concentration
         scaled = torch.xlogy(a, self.rate) + torch.xlogy(a - 1, value)
         return scaled - self.rate * value - torch.lgamma(a)
 
-    def cdf(self, value):
-        self._checked(value)
+    def _cdf(self, value):
         return torch.special.gammainc(self.concentration, self.rate * value)
 
     def entropy(self):
@@ -100,8 +100,7 @@ class Beta(ExponentialFamily):
     def rsample(self, sample_shape=()):
         return self._dirichlet().rsample(sample_shape)[..., 0]
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         return self._dirichlet().log_prob(torch.stack([value, 1 - value], -1))
 
     def entropy(self):
@@ -148,8 +147,7 @@ class Dirichlet(ExponentialFamily):
             self.concentration.expand(self._extended_shape(sample_shape))
         )
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         a = self.concentration
         constant = torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
         return torch.xlogy(a - 1, value).sum(-1) + constant
@@ -201,8 +199,7 @@ class StudentT(Distribution):
         beta = torch.lgamma(half) - torch.lgamma(half + 0.5)
         return 0.5 * self.df.log() + 0.5 * math.log(math.pi) + beta
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         y = (value - self.loc) / self.scale
         constant = self.scale.log() + self._log_constant()
         return -0.5 * (self.df + 1) * torch.log1p(y**2 / self.df) - constant
@@ -244,8 +241,7 @@ class FisherSnedecor(Distribution):
         tiny = torch.finfo(first.dtype).tiny
         return (first / second.clamp(min=tiny)).clamp(min=tiny)
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
         constant = torch.lgamma(a + b) - torch.lgamma(a) - torch.lgamma(b)
         slope = a * ratio.log() + (a - 1) * value.log()

@@ -44,8 +44,7 @@ class LKJCholesky(Distribution):
         rows = squares.sqrt() * normal / norms
         return rows + (1 - (rows**2).sum(-1)).clamp(min=tiny).sqrt().diag_embed()
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         a, n = self.concentration, self.dim
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         rows = torch.arange(n - 2, -1, -1, dtype=a.dtype, device=a.device)

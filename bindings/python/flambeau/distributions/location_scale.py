@@ -26,12 +26,10 @@ class LocationScale(Distribution):
     def rsample(self, sample_shape=()):
         return self.loc + self._noise(self._standard, sample_shape, self.loc) * self.scale
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         return self._standard_log_prob((value - self.loc) / self.scale) - self.scale.log()
 
-    def cdf(self, value):
-        self._checked(value)
+    def _cdf(self, value):
         return self._standard_cdf((value - self.loc) / self.scale)
 
     def entropy(self):
@@ -163,13 +161,11 @@ class Uniform(Distribution):
     def rsample(self, sample_shape=()):
         return self.icdf(self._noise(torch.rand, sample_shape, self.low))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         inside = (self.low <= value) & (self.high > value)
         return inside.to(self.low.dtype).log() - (self.high - self.low).log()
 
-    def cdf(self, value):
-        self._checked(value)
+    def _cdf(self, value):
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value):

@@ -114,8 +114,7 @@ class LowRankMultivariateNormal(Distribution):
         shared = (self._unbroadcasted_cov_factor @ common.unsqueeze(-1)).squeeze(-1)
         return self.loc + shared + self._unbroadcasted_cov_diag.sqrt() * own
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         distance = self._squared_distance(value - self.loc)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + self._log_det() + distance)

@@ -70,8 +70,7 @@ class MixtureSameFamily(Distribution):
         found = self.component_distribution.cdf(value.unsqueeze(self._dim))
         return (found * self.mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         found = self.component_distribution.log_prob(value.unsqueeze(self._dim))
         weights = torch.log_softmax(self.mixture_distribution.logits, -1)
         return torch.logsumexp(found + weights, -1)

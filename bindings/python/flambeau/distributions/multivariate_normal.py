@@ -103,8 +103,7 @@ class MultivariateNormal(HasScaleMatrix):
         normal = self._noise(torch.randn, sample_shape, self.loc)
         return self.loc + (self._unbroadcasted_scale_tril @ normal.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         squares = _solved(self._unbroadcasted_scale_tril, value - self.loc).pow(2).sum(-1)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + squares) - self._half_log_det()

@@ -31,12 +31,10 @@ class Exponential(ExponentialFamily):
     def rsample(self, sample_shape=()):
         return -self._noise(open_uniform, sample_shape, self.rate).log() / self.rate
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         return self.rate.log() - self.rate * value
 
-    def cdf(self, value):
-        self._checked(value)
+    def _cdf(self, value):
         return -torch.expm1(-self.rate * value)
 
     def icdf(self, value):
@@ -65,13 +63,11 @@ class _Half(TransformedDistribution):
     scale = property(lambda self: self.base_dist.scale)
     mode = property(lambda self: torch.zeros_like(self.scale))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
-    def cdf(self, value):
-        self._checked(value)
+    def _cdf(self, value):
         return 2 * self.base_dist.cdf(value) - 1
 
     def icdf(self, value):

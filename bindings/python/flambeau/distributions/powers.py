@@ -192,8 +192,7 @@ class GeneralizedPareto(Distribution):
         z = (value - self.loc) / self.scale
         return torch.where(zero, -z, -torch.log1p(k * z) / k)
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         zero, k = self._split()
         z = (value - self.loc) / self.scale
         power = (1 / k + 1).expand(z.shape)

@@ -35,8 +35,7 @@ class LogitRelaxedBernoulli(_Trial):
         p = clamped(self.probs.expand(u.shape))
         return (u.log() - torch.log1p(-u) + p.log() - torch.log1p(-p)) / self.temperature
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         difference = self.logits - value * self.temperature
         return self.temperature.log() + difference - 2 * F.softplus(difference)
 
@@ -84,8 +83,7 @@ class ExpRelaxedCategorical(Distribution):
         scores = (self.logits - (-u.log()).log()) / self.temperature
         return torch.log_softmax(scores, -1)
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         k = self._categorical._num_events
         scores = torch.log_softmax(self.logits - value * self.temperature, -1).sum(-1)
         return scores + math.lgamma(k) + (k - 1) * self.temperature.log()

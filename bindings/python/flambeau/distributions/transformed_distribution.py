@@ -71,8 +71,7 @@ class TransformedDistribution(Distribution):
     def rsample(self, sample_shape=()):
         return self._forward(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         dims, found, y = len(self._event_shape), 0.0, value
         for transform in reversed(self.transforms):
             x = transform.inv(y)

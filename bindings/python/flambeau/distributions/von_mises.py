@@ -32,8 +32,7 @@ class VonMises(Distribution):
         k = self.concentration
         return 1 - (_log_bessel(k, 1) - _log_bessel(k, 0)).exp()
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         k = self.concentration
         return k * torch.cos(value - self.loc) - math.log(2 * math.pi) - _log_bessel(k, 0)
 

@@ -90,8 +90,7 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
             warnings.warn("Singular sample detected.", stacklevel=2)
         return found
 
-    def log_prob(self, value):
-        self._checked(value)
+    def _log_prob(self, value):
         nu, n = self.df, self._event_shape[-1]
         size = nu * (n * math.log(2) / 2 + self._half_log_det()) + torch.special.multigammaln(
             nu / 2, n

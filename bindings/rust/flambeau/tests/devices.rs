@@ -3,6 +3,7 @@
 use flambeau::{
     cuda_is_available, cuda_unavailable_reason,
     memory::{self, MemoryPool},
+    monitor,
     options::{CreationOptions, EventOptions, GraphCaptureBeginOptions, StreamOptions},
     Device, DeviceType, Event, Graph, Status, Stream, Tensor,
 };
@@ -43,6 +44,16 @@ fn tensors_live_on_simulated_devices() {
 
     a_step_is_captured(&x.detach().unwrap(), &stream);
     memory_comes_out_of_a_pool(there);
+    what_a_gpu_tells(there);
+}
+
+fn what_a_gpu_tells(device: Device) {
+    assert_eq!(monitor::read(device, "memory_total").unwrap(), 64 << 20);
+    assert_eq!(monitor::read(device, "fan").unwrap_err().status(), Status::InvalidArgument);
+    let own = format!("\"pid\": {}", std::process::id());
+    assert!(monitor::processes(device).unwrap().contains(&own));
+    assert!(monitor::table().starts_with("GPU"));
+    assert_eq!(device.property("warp_size").unwrap(), 32);
 }
 
 fn a_step_is_captured(x: &Tensor, stream: &Stream) {
