@@ -67,7 +67,8 @@ class _Half(TransformedDistribution):
         value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
-    def _cdf(self, value):
+    def cdf(self, value):
+        self._checked(value)
         return 2 * self.base_dist.cdf(value) - 1
 
     def icdf(self, value):
