@@ -1,6 +1,7 @@
 /* Monitoring from C: readings of a GPU or the reason why there is none, its processes and its
  * properties as JSON, the table, and what is refused. */
 #define _POSIX_C_SOURCE 200112L
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "pairs.h"
@@ -50,6 +51,7 @@ static void test_properties_are_told(void) {
 
 int main(void) {
   flam_scope frame;
+  CHECK(setenv("FLAMBEAU_SIM", "devices=1,memory=64MiB", 0) == 0);
   load();
   frame = flam_frame_push();
   test_readings_are_taken();

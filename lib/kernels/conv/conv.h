@@ -12,7 +12,8 @@ struct ConvParams {
 };
 
 // Sizes of y = conv(x, w): x [n, c, ...], w [o, c / groups, ...]; throws where they do not fit.
-// `params` are valid; what runs below takes operands of sizes that were made or checked with this.
+// `params` and numbers of dimensions are valid; what runs below takes operands of sizes that were
+// made or checked with this.
 Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvParams& params);
 
 // y = act(conv(x, w) + bias); bias [o] or undefined.
