@@ -4,7 +4,8 @@ Python 3, before anything was set up.
 
     doctor.py              a tick or a cross for every tool, and the line that installs the rest
     doctor.py build        nothing, or what the build lacks and status 1
-    doctor.py test         installs what the tests lack where apt may do so without asking
+    doctor.py test         installs what the build and the tests lack where apt may do so without
+                           asking
 """
 
 import glob
@@ -141,7 +142,7 @@ def require_build():
 
 
 def provide_test():
-    packages = list(dict.fromkeys(package for _, package in missing(TEST)))
+    packages = list(dict.fromkeys(package for _, package in missing(BUILD, TEST)))
     run = root_prefix()
     run += ["-n"] if run else []
     if not packages or not shutil.which("apt-get"):
@@ -154,7 +155,7 @@ def provide_test():
     quiet = {"stdout": subprocess.DEVNULL}
     if not subprocess.call([*run, "apt-get", "update", "-qq"], **quiet):
         subprocess.call([*run, "apt-get", "install", "-y", "-qq", *packages], **quiet)
-    return False  # a suite that lacks something says so itself
+    return False  # the build and each suite say themselves what they still lack
 
 
 if __name__ == "__main__":

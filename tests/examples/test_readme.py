@@ -88,6 +88,21 @@ def test_the_apt_line_has_all_that_doctor_asks_for(monkeypatch):
     assert needed - {"python3"} == set(line)
 
 
+def test_the_test_command_installs_all_that_is_missing(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "lib" / "build"))
+    import doctor
+
+    calls = []
+    bare = [(name, lambda: "", use, package, stage) for name, _, use, package, stage in doctor.TOOLS]
+    monkeypatch.setattr(doctor, "TOOLS", bare)
+    monkeypatch.setattr(doctor, "root_prefix", list)
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: name)
+    monkeypatch.setattr(doctor.subprocess, "call", lambda line, **_: calls.append(line) or 0)
+    doctor.provide_test()
+    needed = {package for *_, package, stage in bare if stage != doctor.OPTIONAL}
+    assert needed <= set(calls[-1])
+
+
 def test_a_library_that_is_not_there_is_asked_for(tmp_path):
     """An empty FLAMBEAU_LIBRARY counts as none; the advice names the variable."""
     program = compile_c(ROOT / "examples/c/hello.c", tmp_path / "hello")
