@@ -18,16 +18,17 @@ constexpr Phrase kCalls[] = {
     {"double", "flam_to($x) with FLAM_F64", "$x.to_dtype(Dtype::F64)?"},
     {"cpu", "flam_to with FLAM_CPU", "to_device"},
     {"no_grad", "flam_grad_mode_push(0)", "Scope::no_grad()"},
-    {"autocast", "flam_autocast_push with enabled 0", "Scope::autocast, not enabled"},
+    {"autocast", "flam_autocast_push with enabled 0", "Scope::autocast_with, not enabled"},
     {"clone", "flam_clone", "deep_clone()"},
     {"detach", "flam_detach", "detach()"},
     {"reshape", "flam_reshape", "reshape()"},
-    {"flatten", "flam_flatten($x) from dimension $a", "$x.flatten($a, -1)?"},
+    {"flatten", "flam_flatten($x) from dimension $a",
+     "$x.flatten_with(FlattenOptions::default().start_dim($a))?"},
     {"backward", "flam_backward", "backward()"},
     {"state_dict", "flam_module_state_dict($x)", "$x.state_dict()?"},
     {"resize_", "flam_resize_($x) to $a", "$x.resize_(&[$a])?"},
     {"Size", "$a", "$a"},
-    {"squeeze", "flam_squeeze($x) of dimension $a", "$x.squeeze($a)?"},
+    {"squeeze", "flam_squeeze($x) of dimension $a", "$x.squeeze_with(Some(&[$a]))?"},
 };
 
 // Calls of methods of a certain object: these come first.
@@ -52,10 +53,10 @@ constexpr Phrase kWords[] = {
 
 constexpr Phrase kDtypes[] = {
     {"float32", "FLAM_F32", "Dtype::F32"}, {"float64", "FLAM_F64", "Dtype::F64"},
-    {"float16", "FLAM_F16", "Dtype::F16"}, {"bfloat16", "FLAM_BF16", "Dtype::BF16"},
+    {"float16", "FLAM_F16", "Dtype::F16"}, {"bfloat16", "FLAM_BF16", "Dtype::Bf16"},
     {"int64", "FLAM_I64", "Dtype::I64"},   {"int32", "FLAM_I32", "Dtype::I32"},
     {"int16", "FLAM_I16", "Dtype::I16"},   {"int8", "FLAM_I8", "Dtype::I8"},
-    {"uint8", "FLAM_U8", "Dtype::U8"},     {"bool", "FLAM_BOOL", "Dtype::BOOL"},
+    {"uint8", "FLAM_U8", "Dtype::U8"},     {"bool", "FLAM_BOOL", "Dtype::Bool"},
     {"dtype", "the dtype", "dtype"},
 };
 

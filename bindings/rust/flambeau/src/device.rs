@@ -2,9 +2,24 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{DeviceType, Error, Result, Tensor};
+use crate::{
+    nn::ModuleToOptions, options::ToOptions, DeviceType, Dtype, Error, Layer, Result, Tensor,
+};
 
 /// Where a tensor's memory is: "cpu", "cuda:0", "sim:1". A plain value; the device need not exist.
+///
+/// ```
+/// use flambeau::{cuda_is_available, nn::Layer, randn, Device};
+///
+/// # fn main() -> flambeau::Result<()> {
+/// let device = if cuda_is_available() { Device::cuda(0) } else { "cpu".parse()? };
+/// let mut model = Layer::linear(4, 2)?;
+/// model.to_device(device)?;
+/// let y = model.forward(&randn(&[8, 4])?.to_device(device)?)?;
+/// assert_eq!(y.device(), device);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Device(pub(crate) i32);
@@ -58,7 +73,7 @@ impl Tensor {
     ///
     /// Those of [`Tensor::to_with`].
     pub fn to_device(&self, device: Device) -> Result<Tensor> {
-        self.to_with(crate::options::ToOptions::default().device(device))
+        self.to_with(ToOptions::default().device(device))
     }
 
     /// The tensor with another element type; itself where it has it already.
@@ -66,7 +81,28 @@ impl Tensor {
     /// # Errors
     ///
     /// Those of [`Tensor::to_with`].
-    pub fn to_dtype(&self, dtype: crate::Dtype) -> Result<Tensor> {
-        self.to_with(crate::options::ToOptions::default().dtype(dtype))
+    pub fn to_dtype(&self, dtype: Dtype) -> Result<Tensor> {
+        self.to_with(ToOptions::default().dtype(dtype))
+    }
+}
+
+impl Layer {
+    /// Moves the parameters and buffers of the whole tree to another device, in place: handles to
+    /// them see it, an optimizer's too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Layer::to_with`].
+    pub fn to_device(&mut self, device: Device) -> Result<()> {
+        self.to_with(ModuleToOptions::default().device(device))
+    }
+
+    /// Casts the parameters and buffers of floating-point dtype, in place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Layer::to_with`].
+    pub fn to_dtype(&mut self, dtype: Dtype) -> Result<()> {
+        self.to_with(ModuleToOptions::default().dtype(dtype))
     }
 }

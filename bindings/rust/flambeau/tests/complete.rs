@@ -1,34 +1,36 @@
 //! Every function of the header is used by the safe crate, or is on the list of those that Rust
-//! must not have; and every call on a handle is made under the lock that keeps writes apart.
+//! must not have; every call on a handle is made under the lock that keeps writes apart; and what
+//! errors suggest is there.
 
 use std::{collections::HashSet, fs, path::Path};
+
+use flambeau::Dtype;
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.starts_with("flam_"))
 }
 
-fn read(folder: &Path, used: &mut HashSet<String>) {
+/// The lines of a folder's files that are no comments.
+fn code(folder: &Path) -> String {
+    let mut all = String::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            read(&path, used);
+            all += &code(&path);
         } else {
             let text = fs::read_to_string(&path).unwrap();
-            let code = text
-                .lines()
-                .filter(|line| !line.trim_start().starts_with("//"))
-                .collect::<Vec<_>>()
-                .join("\n");
-            used.extend(words(&code).map(str::to_owned));
+            let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            all.extend(lines.flat_map(|line| [line, "\n"]));
         }
     }
+    all
 }
 
 #[test]
 fn nothing_of_the_header_is_missing() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut used = HashSet::new();
-    read(&root.join("src"), &mut used);
+    let code = code(&root.join("src"));
+    let used: HashSet<_> = words(&code).map(str::to_owned).collect();
     let table = fs::read_to_string(root.join("../flambeau-sys/src/gen/functions.rs")).unwrap();
     let functions: Vec<_> =
         table.lines().filter_map(|line| line.trim().strip_prefix("fn ")).collect();
@@ -92,4 +94,30 @@ fn calls_on_handles_hold_the_lock() {
     }
     assert!(checked > 1000, "read {} functions", checked);
     assert!(without.is_empty(), "{:#?}", without);
+}
+
+/// The engine's tables of what calls, words and dtypes are in C and in Rust.
+#[test]
+fn what_errors_suggest_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let engine = fs::read_to_string(root.join("../../../lib/base/wording.cc")).unwrap();
+    let tables = engine.split("kCalls[] =").nth(1).unwrap().split("\n\nstd::").next().unwrap();
+    let texts: Vec<_> = tables.split('"').skip(1).step_by(2).collect();
+    let code = code(&root.join("src"));
+    let dtypes: Vec<_> = (0..16).map(|c| format!("Dtype::{:?}", Dtype::from_code(c))).collect();
+    let has = |name: &str| {
+        let constructor = name.starts_with(char::is_uppercase); // `Some`
+        constructor || ["(", "<"].iter().any(|next| code.contains(&format!("fn {name}{next}")))
+    };
+    let is_there = |word: &str| match word.strip_suffix('(') {
+        Some(path) => has(path.rsplit("::").next().unwrap_or(path)),
+        None => {
+            !word.starts_with("Dtype::") || dtypes.iter().any(|d| word.trim_end_matches(')') == d)
+        }
+    };
+    let ends = |c: char| !c.is_alphanumeric() && c != '_' && c != ':';
+    let words: Vec<_> = texts.chunks(3).flat_map(|row| row[2].split_inclusive(ends)).collect();
+    assert!(words.len() > 50, "read {} words", words.len());
+    let missing: Vec<_> = words.iter().filter(|word| !is_there(word)).collect();
+    assert!(missing.is_empty(), "{:?}", missing);
 }

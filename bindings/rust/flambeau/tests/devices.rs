@@ -3,7 +3,7 @@
 use flambeau::{
     cuda_is_available, cuda_unavailable_reason,
     memory::{self, MemoryPool},
-    monitor,
+    monitor, nn,
     options::{CreationOptions, EventOptions, GraphCaptureBeginOptions, StreamOptions},
     Device, DeviceType, Event, Graph, Status, Stream, Tensor,
 };
@@ -22,6 +22,12 @@ fn tensors_live_on_simulated_devices() {
     (&x * &x).sum().unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().unwrap().to_vec::<f32>().unwrap(), [2.0, 4.0]);
     assert_eq!(x.add(&here).unwrap_err().status(), Status::DeviceMismatch);
+    let mut model = nn::sequential([nn::Layer::linear(2, 1).unwrap()]).unwrap();
+    let weight = model.parameter("0.weight").unwrap();
+    let error = model.forward(&x).unwrap_err();
+    assert!(error.message().contains("model.to_device(Device::parse(\"sim:1\")?)?"), "{}", error);
+    model.to_device(there).unwrap();
+    assert_eq!((weight.device(), model.forward(&x).unwrap().device()), (there, there));
     let huge = flambeau::zeros_with(&[1 << 28], CreationOptions::default().device(there));
     assert_eq!(huge.unwrap_err().status(), Status::OutOfDeviceMemory);
 
