@@ -1,59 +1,92 @@
 //! Errors: the engine's record, taken off the thread after the call that failed, with what a
 //! callback failed with.
 //!
-//! An error that passes through a callback keeps its identity: it is put back as the engine's
-//! record, and the caller outside gets the same code, text and Rust value.
+//! An error that passes through a callback keeps its identity: one of the engine's is put back as
+//! its record, one of the program's travels as the record's payload, and the caller outside gets
+//! the same status, text and Rust value.
 
 use std::{
     any::Any,
     error::Error as StdError,
     fmt,
+    mem::ManuallyDrop,
     os::raw::c_void,
-    panic::{catch_unwind, AssertUnwindSafe},
-    ptr::{null_mut, NonNull},
+    ptr::{null, NonNull},
     sync::Mutex,
 };
 
 use crate::{
     call::{c_text, owned_text},
+    callback::{drop_user, into_user},
     sys, Status,
 };
 
 /// What fallible calls return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong: a code to tell errors apart by, and the engine's whole text.
+/// What went wrong: a status to tell errors apart by, and the engine's whole text.
+///
+/// What a callback fails with, its caller gets, through however many calls of the engine: the same
+/// status, the text (a module's with its place in the tree) and the value behind it.
+///
+/// ```
+/// use flambeau::{nn::Layer, zeros, Error, Status};
+/// use std::error::Error as _;
+///
+/// # fn main() -> flambeau::Result<()> {
+/// let x = zeros(&[2])?;
+/// assert_eq!(x.reshape(&[3]).unwrap_err().status(), Status::Shape);
+///
+/// let refuses = Layer::from_fn(|_| Err(Error::new(Status::Unsupported, "not today")))?;
+/// let error = refuses.forward(&x).unwrap_err();
+/// assert_eq!(error.status(), Status::Unsupported);
+/// assert!(error.message().starts_with("not today"));
+///
+/// let reads = Layer::from_fn(|x| x.mul("two".parse::<f64>().map_err(Error::other)?))?;
+/// let error = reads.forward(&x).unwrap_err();
+/// assert!(error.source().unwrap().is::<std::num::ParseFloatError>());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Error(Box<Inner>);
 
 struct Inner {
     status: Status,
     message: String,
-    record: Option<Record>,
-    payload: Option<Box<Payload>>,
+    cause: Cause,
 }
 
-/// A record taken off the thread, and the payload in it where that is ours.
+/// What is behind an error's text.
+enum Cause {
+    Nothing,
+    Error(Box<dyn StdError + Send + Sync>),
+    Panic(Mutex<Option<Box<dyn Any + Send>>>),
+    Record(Record),
+}
+
+/// A record taken off the thread, and the error in it that a callback of ours failed with.
 struct Record {
     raw: NonNull<sys::flam_error>,
-    payload: *const Payload,
+    payload: *const Inner,
 }
 
-// SAFETY: a taken record may be read and released on any thread; a payload is Send and Sync.
+// SAFETY: a record that was taken belongs to no thread and does not change; its payload is Send.
 unsafe impl Send for Record {}
-// SAFETY: as above.
+// SAFETY: a record is only read until it is dropped; its payload is Sync.
 unsafe impl Sync for Record {}
 
-impl Drop for Record {
-    fn drop(&mut self) {
-        // SAFETY: the record is ours.
-        unsafe { sys::flam_error_release(self.raw.as_ptr()) };
+impl Record {
+    fn payload(&self) -> Option<&Inner> {
+        // SAFETY: NULL or one of `LENT`, which the record keeps until `self.raw` is released.
+        unsafe { self.payload.as_ref() }
     }
 }
 
-/// What a Rust callback failed with.
-enum Payload {
-    Error(Box<dyn StdError + Send + Sync>),
-    Panic(Mutex<Option<Box<dyn Any + Send>>>),
+impl Drop for Record {
+    fn drop(&mut self) {
+        // SAFETY: flam_error_take gave us the record, and nobody uses it after its owner's drop.
+        unsafe { sys::flam_error_release(self.raw.as_ptr()) };
+    }
 }
 
 /// Addresses of the payloads that C holds: a record's payload may be another language's.
@@ -65,23 +98,25 @@ fn lent() -> std::sync::MutexGuard<'static, Vec<usize>> {
 
 unsafe extern "C" fn drop_payload(payload: *mut c_void) {
     lent().retain(|&address| address != payload as usize);
-    let dropped = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(payload as *mut Payload))));
-    std::mem::forget(dropped);
+    // SAFETY: `restore` boxed it, and the record that had it is gone.
+    unsafe { drop_user::<Inner>(payload) };
 }
 
 impl Error {
+    fn with(status: Status, message: String, cause: Cause) -> Self {
+        Self(Box::new(Inner { status, message, cause }))
+    }
+
     /// An error of the program's own, such as a dataset's.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { status, message: message.into(), record: None, payload: None }))
+        Self::with(status, message.into(), Cause::Nothing)
     }
 
     /// Wraps any error, for a callback to fail with; [`StdError::source`] gives it back, also
     /// behind the engine.
     pub fn other(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         let error = error.into();
-        let message = error.to_string();
-        let payload = Some(Box::new(Payload::Error(error)));
-        Self(Box::new(Inner { status: Status::Callback, message, record: None, payload }))
+        Self::with(Status::Callback, error.to_string(), Cause::Error(error))
     }
 
     pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Self {
@@ -89,51 +124,50 @@ impl Error {
         let what = what.or_else(|| panic.downcast_ref::<String>().cloned());
         let message =
             format!("a Rust callback panicked: {}", what.as_deref().unwrap_or("(no text)"));
-        let payload = Some(Box::new(Payload::Panic(Mutex::new(Some(panic)))));
-        Self(Box::new(Inner { status: Status::Callback, message, record: None, payload }))
+        Self::with(Status::Callback, message, Cause::Panic(Mutex::new(Some(panic))))
     }
 
     /// Takes the error that a failed call left on this thread.
     pub(crate) fn take() -> Self {
-        // SAFETY: the record is this thread's, and taken whole.
-        unsafe {
-            let payload = sys::flam_error_payload() as *const Payload;
-            let payload = if lent().contains(&(payload as usize)) { payload } else { null_mut() };
-            let raw = match NonNull::new(sys::flam_error_take()) {
-                Some(raw) => raw,
-                None => return Self::new(Status::Internal, "a call failed and left no error"),
-            };
-            let status = Status::from_code(sys::flam_error_code_of(raw.as_ptr()));
-            let message =
-                owned_text(sys::flam_error_message_of(raw.as_ptr(), sys::FLAM_LANGUAGE_RUST));
-            let record = Some(Record { raw, payload });
-            Self(Box::new(Inner { status, message, record, payload: None }))
-        }
+        // SAFETY: these take nothing; a record that is taken is the caller's.
+        let (payload, raw) = unsafe { (sys::flam_error_payload(), sys::flam_error_take()) };
+        let raw = match NonNull::new(raw) {
+            Some(raw) => raw,
+            None => return Self::new(Status::Internal, "a call failed and left no error"),
+        };
+        let ours = lent().contains(&(payload as usize));
+        let record = Record { raw, payload: if ours { payload.cast() } else { null() } };
+        // SAFETY: `record` releases the error after these; the text is copied.
+        let (code, message) = unsafe {
+            let text = sys::flam_error_message_of(raw.as_ptr(), sys::FLAM_LANGUAGE_RUST);
+            (sys::flam_error_code_of(raw.as_ptr()), owned_text(text))
+        };
+        let status = record.payload().map_or(Status::from_code(code), |error| error.status);
+        Self::with(status, message, Cause::Record(record))
     }
 
     /// Puts the error back as this thread's record: how a callback fails.
-    pub(crate) fn restore(mut self) {
-        if let Some(record) = self.0.record.take() {
-            let record = std::mem::ManuallyDrop::new(record);
-            // SAFETY: the record is given away.
-            unsafe { sys::flam_error_restore(record.raw.as_ptr()) };
-            return;
-        }
-        let message = c_text(&self.0.message.replace('\0', " ")).expect("no zero bytes");
-        let payload = self.0.payload.take().map_or(null_mut(), Box::into_raw);
-        let mut drop = None;
-        if !payload.is_null() {
-            lent().push(payload as usize);
-            drop = Some(drop_payload as unsafe extern "C" fn(*mut c_void));
-        }
-        // SAFETY: the payload is given away with what drops it.
-        unsafe { sys::flam_error_set(message.as_ptr(), payload.cast(), drop) };
+    pub(crate) fn restore(self) {
+        let error = match *self.0 {
+            Inner { cause: Cause::Record(record), .. } => {
+                let raw = ManuallyDrop::new(record).raw;
+                // SAFETY: the record is ours, and is not released here any more.
+                return unsafe { sys::flam_error_restore(raw.as_ptr()) };
+            }
+            error => error,
+        };
+        let message = c_text(&error.message.replace('\0', " ")).expect("no zero bytes");
+        let payload = into_user(error);
+        lent().push(payload as usize);
+        // SAFETY: the text is copied, and `drop_payload` gets what `into_user` made, once.
+        unsafe { sys::flam_error_set(message.as_ptr(), payload, Some(drop_payload)) };
     }
 
-    fn payload(&self) -> Option<&Payload> {
-        // SAFETY: a record's payload lives as long as the record.
-        let recorded = self.0.record.as_ref().and_then(|record| unsafe { record.payload.as_ref() });
-        recorded.or(self.0.payload.as_deref())
+    fn cause(&self) -> &Cause {
+        match &self.0.cause {
+            Cause::Record(record) => record.payload().map_or(&Cause::Nothing, |error| &error.cause),
+            own => own,
+        }
     }
 
     /// Which kind of error it is.
@@ -148,9 +182,9 @@ impl Error {
 
     /// What a callback panicked with, once: for [`std::panic::resume_unwind`].
     pub fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
-        match self.payload()? {
-            Payload::Panic(panic) => panic.lock().ok()?.take(),
-            Payload::Error(_) => None,
+        match self.cause() {
+            Cause::Panic(panic) => panic.lock().ok()?.take(),
+            _ => None,
         }
     }
 }
@@ -169,9 +203,9 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match self.payload()? {
-            Payload::Error(error) => Some(error.as_ref()),
-            Payload::Panic(_) => None,
+        match self.cause() {
+            Cause::Error(error) => Some(error.as_ref()),
+            _ => None,
         }
     }
 }

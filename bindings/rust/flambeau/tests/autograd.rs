@@ -1,7 +1,7 @@
 //! Gradients, modes, hooks and functions of the program's own.
 
 use std::{
-    panic::{catch_unwind, resume_unwind, AssertUnwindSafe},
+    panic::catch_unwind,
     sync::{
         atomic::{AtomicUsize, Ordering::SeqCst},
         Arc,
@@ -13,7 +13,7 @@ use flambeau::{
         apply, backward_with, grad, grad_enabled, grad_with, BackwardOptions, Context, Function,
         GradOptions,
     },
-    inference_mode, no_grad, Error, Result, Scope, Status, Tensor,
+    inference_mode, no_grad, Result, Scope, Status, Tensor,
 };
 
 fn leaf(values: &[f32]) -> Tensor {
@@ -74,15 +74,6 @@ fn modes_end_with_their_scope_also_by_panic() {
     assert!(grad_enabled());
 }
 
-#[test]
-fn a_scope_ended_out_of_order_is_an_error() {
-    let outer = Scope::no_grad();
-    let inner = Scope::enable_grad();
-    assert_eq!(outer.end().unwrap_err().status(), Status::Scope);
-    drop(inner);
-    assert!(grad_enabled());
-}
-
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -121,41 +112,6 @@ fn hooks_replace_gradients_and_are_dropped_once() {
     assert_eq!(drops.load(SeqCst), 2);
 }
 
-#[test]
-fn a_callbacks_error_comes_back_as_itself() {
-    #[derive(Debug)]
-    struct Mine(u32);
-    impl std::fmt::Display for Mine {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "mine {}", self.0)
-        }
-    }
-    impl std::error::Error for Mine {}
-
-    let mut x = leaf(&[1.0]);
-    x.register_hook(|_| Err(Error::other(Mine(7)))).unwrap();
-    let error = (&x * 2.0).backward().unwrap_err();
-    assert_eq!(error.status(), Status::Callback);
-    let source = std::error::Error::source(&error).expect("the original");
-    assert_eq!(source.downcast_ref::<Mine>().unwrap().0, 7);
-
-    let mut x = leaf(&[1.0]);
-    x.register_hook(|grad| grad.reshape(&[3]).map(Some)).unwrap();
-    assert_eq!((&x * 2.0).backward().unwrap_err().status(), Status::Shape);
-}
-
-#[test]
-fn a_panic_in_a_callback_becomes_an_error_and_can_go_on() {
-    let mut x = leaf(&[1.0]);
-    x.register_post_accumulate_grad_hook(|leaf| panic!("number {}", leaf.numel() + 4)).unwrap();
-    let error = (&x * 2.0).backward().unwrap_err();
-    assert!(error.message().contains("number 5"), "{}", error);
-    let panic = error.take_panic().expect("the panic's value");
-    assert!(error.take_panic().is_none());
-    let again = catch_unwind(AssertUnwindSafe(|| resume_unwind(panic))).unwrap_err();
-    assert_eq!(again.downcast_ref::<String>().unwrap(), "number 5");
-}
-
 struct Cube {
     #[allow(dead_code)]
     counted: Counted,
@@ -188,7 +144,7 @@ fn a_function_of_the_programs_own() {
         assert_eq!(grad_of(&x), [6.0, 24.0]);
         // The sum saved nothing and runs again; the function finds that its own values are gone.
         let error = total.backward().unwrap_err();
-        assert_eq!(error.status(), Status::Callback);
+        assert_eq!(error.status(), Status::Autograd);
         assert!(error.message().contains("saved values were freed"), "{}", error);
     }
     assert_eq!(drops.load(SeqCst), 1);
