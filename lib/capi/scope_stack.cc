@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,19 +17,33 @@ struct Scope {
   std::function<void()> undo;
 };
 
-FLAM_THREAD_LOCAL size_t t_open = 0, t_floor = 0;  // of stack(), which is made on first use
-
-std::vector<Scope>& stack() {
-  static thread_local std::unique_ptr<std::vector<Scope>> scopes;
-  if (!scopes) scopes = std::make_unique<std::vector<Scope>>();
-  return *scopes;
-}
+FLAM_THREAD_LOCAL size_t t_open = 0, t_floor = 0;  // of stack()
+FLAM_THREAD_LOCAL std::vector<Scope>* t_stack = nullptr;
 
 std::function<void()> take_innermost(std::vector<Scope>& open) {
   std::function<void()> undo = std::move(open.back().undo);
   open.pop_back();
   --t_open;
   return undo;
+}
+
+// What an open scope holds may run the program's code when it goes, which opens scopes in turn: the
+// stack outlasts them all.
+struct ThreadEnd {
+  bool armed = false;
+  ~ThreadEnd() {
+    while (t_stack && !t_stack->empty()) take_innermost(*t_stack);
+    delete std::exchange(t_stack, nullptr);
+  }
+};
+
+std::vector<Scope>& stack() {
+  if (!t_stack) {
+    static thread_local ThreadEnd at_end;
+    at_end.armed = true;
+    t_stack = new std::vector<Scope>;
+  }
+  return *t_stack;
 }
 
 [[noreturn]] void fail_order(const std::vector<Scope>& open, uint64_t token) {

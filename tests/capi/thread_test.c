@@ -1,6 +1,6 @@
 /* Handles on many threads: one tensor read, retained and released by all, handles made here and
- * released there, backward on every thread, and error records, frames and modes that stay each
- * thread's own. */
+ * released there, backward on every thread, error records, frames and modes that stay each
+ * thread's own, and threads that end with scopes open. */
 #include <pthread.h>
 
 #include "pairs.h"
@@ -64,6 +64,33 @@ static void *stay_apart(void *argument) {
   return NULL;
 }
 
+static flam_status never_pack(void *user, const flam_tensor *tensor, void **out_packed) {
+  (void)user, (void)tensor, (void)out_packed;
+  return FLAM_ERROR_CALLBACK;
+}
+
+static flam_status never_unpack(void *user, void *packed, flam_tensor **out_tensor) {
+  (void)user, (void)packed, (void)out_tensor;
+  return FLAM_ERROR_CALLBACK;
+}
+
+static void open_and_end(void *user) {
+  flam_scope open[threads];
+  int i;
+  for (i = 0; i < threads; ++i) open[i] = flam_grad_mode_push(0);
+  while (i-- > 0) CHECK(flam_scope_pop(open[i]) == FLAM_OK);
+  ++((job *)user)->index;
+}
+
+static void *end_inside(void *argument) {
+  const flam_saved_hooks hooks = {
+      sizeof(flam_saved_hooks), argument, never_pack, never_unpack, NULL, open_and_end};
+  flam_scope scope;
+  int i;
+  for (i = 0; i < threads; ++i) CHECK(flam_saved_hooks_push(&hooks, &scope) == FLAM_OK);
+  return NULL;
+}
+
 int main(void) {
   job jobs[threads];
   flam_tensor *shared;
@@ -83,6 +110,8 @@ int main(void) {
   }
   run_all(backward_each, jobs);
   run_all(stay_apart, jobs);
+  run_all(end_inside, jobs);
+  for (i = 0; i < threads; ++i) CHECK(jobs[i].index == i + threads);
   CHECK(flam_error_code() == FLAM_OK && flam_grad_enabled());
   flam_tensor_release(shared);
   CHECK(flam_leak_report()[0] == '\0');

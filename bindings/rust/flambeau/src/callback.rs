@@ -34,7 +34,7 @@ pub(crate) fn into_user<T>(value: T) -> *mut c_void {
 pub(crate) unsafe extern "C" fn drop_user<T>(user: *mut c_void) {
     // SAFETY: what `into_user` made, given back once.
     let owned = unsafe { Box::from_raw(user as *mut T) };
-    let dropped = catch_unwind(AssertUnwindSafe(|| suspended(|| drop(owned))));
+    let dropped = catch_unwind(AssertUnwindSafe(|| suspended(|| in_callback(|| drop(owned)))));
     std::mem::forget(dropped); // a panic's value may panic on drop itself
 }
 

@@ -14,13 +14,11 @@ use crate::{
 #[derive(Default)]
 struct Open {
     scopes: Vec<Entry>,
-    next: u64,
     /// Scopes below were opened outside of the callback that is running, and stay.
     floor: usize,
 }
 
 struct Entry {
-    id: u64,
     token: flam_scope,
     guarded: bool,
 }
@@ -29,91 +27,128 @@ thread_local! {
     static OPEN: RefCell<Open> = RefCell::new(Open::default());
 }
 
-impl Open {
-    /// Ends what nothing guards any more.
-    fn sweep(&mut self) {
-        while self.scopes.len() > self.floor && self.scopes.last().map_or(false, |s| !s.guarded) {
-            let token = self.scopes.pop().map_or(0, |s| s.token);
-            // SAFETY: any number may be given; the scope is this thread's.
-            if unsafe { sys::flam_scope_pop(token) } != sys::FLAM_OK {
-                drop(Error::take()); // something else ended it: it is over
-            }
-        }
-    }
+/// None where the thread ends and its list is gone: a scope then ends where its guard is dropped,
+/// if it is the innermost one, or with the thread.
+fn with_open<R>(f: impl FnOnce(&mut Open) -> R) -> Option<R> {
+    OPEN.try_with(|open| f(&mut open.borrow_mut())).ok()
+}
 
+impl Open {
     /// Takes the guard off a scope; the result is whether it was the innermost one.
-    fn close(&mut self, id: u64) -> bool {
-        let innermost = self.scopes.last().map_or(false, |s| s.id == id);
-        if let Some(entry) = self.scopes.iter_mut().find(|s| s.id == id) {
+    fn unguard(&mut self, token: flam_scope) -> bool {
+        let innermost = self.scopes.last().map_or(false, |s| s.token == token);
+        if let Some(entry) = self.scopes.iter_mut().rfind(|s| s.token == token) {
             entry.guarded = false;
         }
-        self.sweep();
         innermost
+    }
+
+    /// Takes out the innermost scope where nothing guards it any more.
+    fn take_unguarded(&mut self) -> Option<flam_scope> {
+        let inside = self.scopes.len() > self.floor;
+        self.scopes.last().filter(|s| inside && !s.guarded)?;
+        self.scopes.pop().map(|s| s.token)
+    }
+}
+
+/// Ends what nothing guards any more, one by one and outside of the list's borrow: what a scope
+/// held may run the program's code when it goes, which opens and ends scopes itself.
+fn sweep() {
+    while let Some(token) = with_open(Open::take_unguarded).flatten() {
+        end(token);
+    }
+}
+
+fn end(token: flam_scope) {
+    // SAFETY: any number may be given; one that is not this thread's innermost scope is refused.
+    if unsafe { sys::flam_scope_pop(token) } != sys::FLAM_OK {
+        drop(Error::take()); // something else ended it: it is over
+    }
+}
+
+/// Takes the guard off a scope and ends what that leaves without one; the result is whether the
+/// scope was the innermost one.
+fn close(token: flam_scope) -> bool {
+    match with_open(|open| open.unguard(token)) {
+        Some(innermost) => {
+            sweep();
+            innermost
+        }
+        None => {
+            end(token);
+            true
+        }
     }
 }
 
 /// Runs a callback with scopes of its own: what it leaves open ends with it, and what was open
-/// before stays open, whatever it drops.
+/// before stays open until it returns, whatever it drops.
 pub(crate) fn in_callback<R>(run: impl FnOnce() -> R) -> R {
     struct Leave(usize);
     impl Drop for Leave {
         fn drop(&mut self) {
-            OPEN.with(|open| {
-                let mut open = open.borrow_mut();
+            with_open(|open| {
                 let floor = open.floor;
                 open.scopes[floor..].iter_mut().for_each(|s| s.guarded = false);
-                open.sweep();
-                open.floor = self.0;
-                open.sweep();
             });
+            sweep();
+            // The engine, which is still in the callback, would not end those below yet.
+            with_open(|open| open.floor = self.0);
         }
     }
-    let _leave = OPEN.with(|open| {
-        let mut open = open.borrow_mut();
-        let leave = Leave(open.floor);
-        open.floor = open.scopes.len();
-        leave
-    });
+    let raise = |open: &mut Open| std::mem::replace(&mut open.floor, open.scopes.len());
+    let _leave = with_open(raise).map(Leave);
     run()
 }
 
 /// A setting of this thread that ends with the guard, also when a panic unwinds.
 ///
 /// Guards may be dropped in any order. Where scopes that were opened later are open still, the
-/// setting lasts until they end: the thread's state is what it was once all guards are gone.
+/// setting lasts until they end: the thread's state is what it was once all guards are gone. A
+/// callback that drops a guard of its caller's ends the setting with the caller's next scope.
+///
+/// ```
+/// use flambeau::{grad_enabled, Scope, Tensor};
+///
+/// let x = Tensor::from([1.0f32]);
+/// {
+///     let _frozen = Scope::no_grad();
+///     assert!(!grad_enabled());
+/// }
+/// assert!(grad_enabled());
+/// ```
 #[must_use = "the scope ends when this is dropped"]
 #[derive(Debug)]
 pub struct Scope {
-    id: u64,
+    token: flam_scope,
     thread: PhantomData<*const ()>, // the setting is the thread's: neither Send nor Sync
 }
 
 impl Scope {
+    /// Panics where the engine opened none, for want of memory.
     pub(crate) fn new(token: flam_scope) -> Self {
-        OPEN.with(|open| {
-            let mut open = open.borrow_mut();
-            open.next += 1;
-            let id = open.next;
-            open.scopes.push(Entry { id, token, guarded: true });
-            Self { id, thread: PhantomData }
-        })
+        if token == 0 {
+            panic!("{}", Error::take());
+        }
+        with_open(|open| open.scopes.push(Entry { token, guarded: true }));
+        Self { token, thread: PhantomData }
     }
 
     /// Records nothing until dropped.
     pub fn no_grad() -> Self {
-        // SAFETY: no arguments that could be wrong.
+        // SAFETY: takes no address; the mode is this thread's, and so is the guard.
         Self::new(unsafe { sys::flam_grad_mode_push(0) })
     }
 
     /// Records again, inside of [`Scope::no_grad`].
     pub fn enable_grad() -> Self {
-        // SAFETY: as above.
+        // SAFETY: takes no address; the mode is this thread's, and so is the guard.
         Self::new(unsafe { sys::flam_grad_mode_push(1) })
     }
 
     /// Records nothing, and keeps tensors made meanwhile outside autograd for good.
     pub fn inference() -> Self {
-        // SAFETY: as above.
+        // SAFETY: takes no address; the mode is this thread's, and so is the guard.
         Self::new(unsafe { sys::flam_inference_mode_push(1) })
     }
 
@@ -121,7 +156,7 @@ impl Scope {
     /// Calling a module does so by itself.
     pub fn module(module: &Layer) -> Self {
         let _access = reading();
-        // SAFETY: the handle lives; the label outlives it.
+        // SAFETY: `module` is live during the call; the engine keeps the label itself, by name.
         Self::new(unsafe { sys::flam_module_push(module.raw()) })
     }
 
@@ -156,7 +191,7 @@ impl Scope {
             ..Default::default()
         };
         let mut token = 0;
-        // SAFETY: a place to write to.
+        // SAFETY: `token` is a place to write to, and the options are read before the call returns.
         unsafe { check(sys::flam_autocast_push(device_type.code(), &mut token, &options))? };
         Ok(Self::new(token))
     }
@@ -168,8 +203,7 @@ impl Scope {
     /// [`Status::Scope`] where a scope opened later is still open: the setting lasts until that one
     /// ends.
     pub fn end(self) -> Result<()> {
-        let id = std::mem::ManuallyDrop::new(self).id;
-        if OPEN.with(|open| open.borrow_mut().close(id)) {
+        if close(std::mem::ManuallyDrop::new(self).token) {
             return Ok(());
         }
         let text = "a scope that was opened later is still open; end scopes in reverse order";
@@ -179,8 +213,7 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        // In a thread that ends the engine ends the scopes itself.
-        let _ = OPEN.try_with(|open| open.borrow_mut().close(self.id));
+        close(self.token);
     }
 }
 
@@ -225,7 +258,7 @@ impl Device {
     pub fn push(self) -> Result<Scope> {
         crate::open_library()?;
         let mut token = 0;
-        // SAFETY: a place to write to.
+        // SAFETY: any device code may be given, and `token` is a place to write to.
         unsafe { check(sys::flam_device_push(self.0, &mut token))? };
         Ok(Scope::new(token))
     }
@@ -240,7 +273,8 @@ impl Stream {
     pub fn push(&self) -> Result<Scope> {
         let mut token = 0;
         let _access = reading();
-        // SAFETY: a live handle and a place to write to.
+        // SAFETY: `self` is live during the call, `token` a place to write to; the engine copies
+        // which stream it is, and streams stay.
         unsafe { check(sys::flam_stream_push(self.raw(), &mut token))? };
         Ok(Scope::new(token))
     }
@@ -256,7 +290,8 @@ impl MemoryPool {
     pub fn push(&self) -> Result<Scope> {
         let mut token = 0;
         let _access = reading();
-        // SAFETY: a live handle and a place to write to.
+        // SAFETY: `self` is live during the call, `token` a place to write to; the engine keeps the
+        // pool itself while the scope is open.
         unsafe { check(sys::flam_memory_pool_push(self.raw(), &mut token))? };
         Ok(Scope::new(token))
     }

@@ -1,5 +1,4 @@
-//! Handles move between threads, and modes stay behind; writes are alone, and scopes end in any
-//! order.
+//! Handles move between threads, and modes stay behind; writes are alone.
 
 use std::{
     sync::{
@@ -9,10 +8,7 @@ use std::{
     thread,
 };
 
-use flambeau::{
-    autograd::inference_enabled, grad_enabled, nn, no_grad, optim::Optimizer, randn, zeros, Error,
-    Scope, Status, Tensor,
-};
+use flambeau::{grad_enabled, nn, no_grad, optim::Optimizer, randn, zeros, Error, Status, Tensor};
 
 fn is_send_and_sync<T: Send + Sync>() {}
 
@@ -170,33 +166,4 @@ fn a_hook_may_wait_for_a_thread_that_writes() {
     .unwrap();
     (&x * &x).sum().unwrap().backward().unwrap();
     assert_eq!(other.to_vec::<f32>().unwrap(), [1.0, 1.0]);
-}
-
-#[test]
-fn scopes_end_in_any_order() {
-    let (outer, inner) = (Scope::no_grad(), Scope::enable_grad());
-    drop(outer);
-    assert!(grad_enabled());
-    drop(inner);
-    assert!(grad_enabled());
-
-    let (a, b, c) = (Scope::no_grad(), Scope::inference(), Scope::no_grad());
-    drop(b);
-    assert_eq!(a.end().unwrap_err().status(), Status::Scope);
-    assert!(!grad_enabled());
-    c.end().unwrap();
-    assert!(grad_enabled() && !inference_enabled());
-}
-
-#[test]
-fn a_callback_leaves_no_scope_behind() {
-    let layer = nn::Layer::from_fn(|x| {
-        std::mem::forget(Scope::no_grad());
-        x.add(1.0)
-    })
-    .unwrap();
-    let outer = Scope::enable_grad();
-    layer.forward(&zeros(&[1]).unwrap()).unwrap();
-    assert!(grad_enabled());
-    outer.end().unwrap();
 }
