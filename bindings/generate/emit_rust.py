@@ -8,7 +8,6 @@ in-place form gives its receiver back.
 from __future__ import annotations
 
 import dataclasses
-import re
 
 import rust_docs
 import rust_types
@@ -96,8 +95,6 @@ class Method:
                 + f"{indent})"
                 + (f" -> {result}" if result else "")
             )
-        if danger:  # the body of an unsafe function is unsafe already
-            body = [re.sub(r"^unsafe \{ (.*) \}$", r"\1", line) for line in body]
         return (
             text
             + head
@@ -139,11 +136,9 @@ class Method:
         access = self.rust.access(self.f)
         if access:
             lines.append(f"let _access = {access}();")
-        lines.append(
-            "// SAFETY: handles are live, lists have the lengths given, and texts end in zero."
-        )
         made = self._convert(call)
-        return lines + ([f"Ok({made[0]})"] if self.refuses_text else made)
+        made = [f"Ok({made[0]})"] if self.refuses_text else made
+        return lines + rust_docs.safety(self.f, self.receiver, self.arguments, self.outs) + made
 
     def _struct(self, values: dict[str, str]) -> str:
         """The options as C has them, on the stack."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
-from model import Api, Function
+from emit_rust_ffi import identifier
+from model import Api, Function, Param
 from rust_model import Argument, RustApi
 
 
@@ -58,3 +60,53 @@ def function(
     if f.doc["source"]:
         text += f"\n\nSource: {markdown(rust, f.doc['source'])}"
     return comment(text, indent)
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f"`{n}`" for n in names]
+    return " and ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]]))
+
+
+def safety(
+    f: Function, receiver: Param | None, arguments: list[Argument], outs: list[Param]
+) -> list[str]:
+    """Why a generated call is sound: what it is given, kind by kind, and what becomes of its
+    result.
+    """
+
+    def named(*kinds: str) -> list[str]:
+        return [a.name for a in arguments if a.param.kind in kinds]
+
+    kept = ["self"] if receiver is not None and receiver.kind != "device" else []
+    kept += named("tensor", "handle", "tensors")
+    pointers = [a for a in arguments if a.param.kind == "pointer"]
+    said = [
+        (kept, "keeps its object alive", "keep their objects alive"),
+        (
+            named("tensors", "ints", "doubles", "bytes"),
+            "has the length given",
+            "have the lengths given",
+        ),
+        (named("string"), "ends in zero", "end in zero"),
+        (
+            [a.name for a in pointers if a.type.startswith("*")],
+            "is as the caller promised",
+            "are as the caller promised",
+        ),
+        (
+            [a.name for a in pointers if not a.type.startswith("*")],
+            "is NULL or lies here",
+            "are NULL or lie here",
+        ),
+        (
+            [identifier(p.name.lower()) for p in outs],
+            "is a place to write to",
+            "are places to write to",
+        ),
+    ]
+    facts = [f"{_listed(names)} {many if names[1:] else one}" for names, one, many in said if names]
+    facts += ["the options are read before it returns"] if f.options else []
+    facts = facts or ["any value may be given" if arguments or receiver else "it takes nothing"]
+    facts += ["the text is copied at once"] if f.result["kind"] == "string" else []
+    lines = textwrap.wrap(f"SAFETY: {'; '.join(facts)}.", 92)
+    return [f"// {line}" for line in lines]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 import re
 
 from emit_rust_ffi import HEADER, identifier, rust_type
@@ -10,8 +9,6 @@ from model import RESERVED, Function
 from rust_docs import comment, markdown
 from rust_model import SHARED, RustApi, type_name, variant, words
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DOCUMENTATION = ROOT / "bindings/rust/flambeau/doc"
 ALONE = ("flam_loader",)  # changes without the lock around calls, so it has one handle
 
 _OPTIONS = """
@@ -171,10 +168,8 @@ def handles(rust: RustApi) -> str:
             continue
         shared = c in SHARED and c not in ALONE
         retain = f", {c}_retain" if shared else ""
-        page = DOCUMENTATION / f"{rust.handles[c].lower()}.md"
-        doc = comment(markdown(rust, h["doc"]) or f"An owned reference to a `{c}`.", "    ")
-        if page.exists():
-            doc = f'    #[doc = include_str!("../../doc/{page.name}")]\n'
+        page = f"{rust.handles[c].lower()}.md"  # the crate does not compile without it
+        doc = f'    #[doc = include_str!("../../doc/{page}")]\n'
         text += f"handle! {{\n{doc}    {rust.handles[c]}, {c}, {c}_release{retain}\n}}\n"
     return text
 

@@ -21,7 +21,7 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 
 macro_rules! elements {
     ($($type:ty = $dtype:ident),*) => {
-        // SAFETY: the names say size and representation.
+        // SAFETY: each name is the dtype of that width and kind; a `bool` is one byte, 0 or 1.
         $(unsafe impl Element for $type { const DTYPE: Dtype = Dtype::$dtype; })*
     };
 }
@@ -48,7 +48,8 @@ impl Tensor {
         check_length(data.len(), size)?;
         let dtype = T::DTYPE.code();
         let _access = reading();
-        // SAFETY: `size` says how many elements there are; they are copied.
+        // SAFETY: `check_length` held that `data` has as many elements of `dtype` as `size` says;
+        // they are copied before the call returns.
         unsafe {
             made(sys::flam_tensor_from_data(
                 data.as_ptr().cast(),
@@ -70,9 +71,9 @@ impl Tensor {
         check_length(data.len(), size)?;
         let mut data = data;
         let first = data.as_mut_ptr();
-        let user = into_user(data); // a Vec's elements stay where they are when it moves
-                                    // SAFETY: the memory lives until `drop_user`, and nothing else
-                                    // uses it.
+        let user = into_user(data);
+        // SAFETY: a Vec's elements stay where they are when it moves; they fill `size`, as
+        // `check_length` held, belong to the tensor alone, and live until it calls `drop_user`.
         unsafe {
             made(sys::flam_tensor_from_blob(
                 first.cast(),
@@ -96,8 +97,8 @@ impl Tensor {
         self.check_holds::<T>("to_vec")?;
         let n = self.numel() as usize;
         let mut elements = Vec::<T>::with_capacity(n);
-        // SAFETY: the buffer has that many bytes, and the call fills them all. The engine's bools
-        // are 0 and 1.
+        // SAFETY: the buffer has that many bytes, no other thread writes to the tensor meanwhile,
+        // and a call that succeeds has filled them all, with elements of `T`; bools are 0 and 1.
         unsafe {
             check(sys::flam_tensor_to_host(
                 self.raw(),
@@ -142,9 +143,14 @@ impl Tensor {
             ));
         }
         let mut data: *mut c_void = null_mut();
-        check(sys::flam_tensor_host_data(self.raw(), &mut data))?;
-        let n = self.numel() as usize;
-        Ok(if n == 0 { &[] } else { std::slice::from_raw_parts(data as *const T, n) })
+        // SAFETY: `self` keeps the tensor; it is a place to write to.
+        check(unsafe { sys::flam_tensor_host_data(self.raw(), &mut data) })?;
+        if self.numel() == 0 {
+            return Ok(&[]);
+        }
+        // SAFETY: contiguous elements of `T` in host memory, which `self` keeps; that nothing
+        // writes to them is the caller's.
+        Ok(unsafe { std::slice::from_raw_parts(data as *const T, self.numel() as usize) })
     }
 
     fn check_holds<T: Element>(&self, name: &str) -> Result<()> {

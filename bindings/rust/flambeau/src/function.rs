@@ -5,7 +5,7 @@ use std::{ffi::CString, mem::size_of, os::raw::c_void, sync::RwLock};
 use crate::{
     access::{reading, writing},
     call::{list, made, pointers},
-    callback::{borrowed_list, drop_user, guarded, into_user},
+    callback::{borrowed_list, drop_user, guarded, into_user, user_of},
     no_grad, sys, Error, Result, Saved, Status, Tensor,
 };
 
@@ -94,13 +94,13 @@ impl Context {
             )
         })?;
         let _access = reading();
-        // SAFETY: live handles.
+        // SAFETY: the saved values are this context's own handles, locked against `release_saved`.
         saved.iter().map(|s| unsafe { made(sys::flam_saved_get(s.raw())) }).collect()
     }
 
     /// Whether a running backward needs the gradient of an input.
     pub fn wants(&self, input: usize) -> bool {
-        // SAFETY: a number.
+        // SAFETY: any number may be given, outside of a backward too.
         unsafe { sys::flam_function_wanted(input) != 0 }
     }
 
@@ -109,7 +109,8 @@ impl Context {
         let _access = reading();
         for tensor in self.to_save.drain(..) {
             let number = outputs.iter().position(|y| y.is(&tensor)).map_or(-1, |n| n as i64);
-            // SAFETY: a live handle.
+            // SAFETY: `tensor` is a handle of ours until the end of the turn; the number is a
+            // result's or -1.
             kept.push(unsafe { made(sys::flam_saved_make(tensor.raw(), number))? });
         }
         self.saved = RwLock::new(Some(kept));
@@ -127,8 +128,10 @@ unsafe extern "C" fn run_backward<F: Function>(
     n_out: usize,
 ) -> sys::flam_status {
     guarded(|| {
-        let (function, context) = &*(user as *const User<F>);
-        let made = function.backward(context, borrowed_list(grads, n))?;
+        // SAFETY: `user` is what `apply` boxed, and C lends `n` gradients for the call.
+        let ((function, context), grads) =
+            unsafe { (user_of::<User<F>>(user), borrowed_list(grads, n)) };
+        let made = function.backward(context, grads)?;
         if made.len() != n_out {
             let text = format!(
                 "{}: backward returned {} gradients for {} inputs",
@@ -139,14 +142,16 @@ unsafe extern "C" fn run_backward<F: Function>(
             return Err(Error::new(Status::InvalidArgument, text));
         }
         for (i, grad) in made.into_iter().enumerate() {
-            *out.add(i) = grad.map_or(std::ptr::null_mut(), Tensor::into_ptr);
+            // SAFETY: there are as many places as `n_out` says, which `made` was held to.
+            unsafe { *out.add(i) = grad.map_or(std::ptr::null_mut(), Tensor::into_ptr) };
         }
         Ok(())
     })
 }
 
 unsafe extern "C" fn release_saved<F: Function>(user: *mut c_void) {
-    let (_, context) = &*(user as *const User<F>);
+    // SAFETY: `user` is what `apply` boxed; `drop` comes after the last call.
+    let (_, context) = unsafe { user_of::<User<F>>(user) };
     let freed = context.saved.write().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
     drop(freed);
 }
@@ -162,8 +167,8 @@ pub fn apply<F: Function>(function: F, inputs: &[&Tensor]) -> Result<Vec<Tensor>
     let outputs = no_grad(|| function.forward(&mut context, inputs))?;
     context.keep(&outputs)?;
     let name = CString::new(function.name().replace('\0', "")).expect("no zero bytes");
-    let constant = std::mem::take(&mut context.constant);
-    let (inputs, results, constant) = (pointers(inputs), pointers(&outputs), pointers(&constant));
+    let constants = std::mem::take(&mut context.constant);
+    let (inputs, results, constant) = (pointers(inputs), pointers(&outputs), pointers(&constants));
     let record = sys::flam_function {
         struct_size: size_of::<sys::flam_function>(),
         user: into_user((function, context)),
@@ -180,7 +185,9 @@ pub fn apply<F: Function>(function: F, inputs: &[&Tensor]) -> Result<Vec<Tensor>
         n_non_differentiable: constant.len(),
         ..Default::default()
     };
-    // SAFETY: the record is copied; the library drops `user` once, also where this fails.
+    // SAFETY: the three lists have their own lengths and outlast the call, as the tensors behind
+    // them do; the record and the name are copied, and the library
+    // drops `user` once, also where this fails.
     unsafe {
         list(sys::flam_function_record(
             &record,

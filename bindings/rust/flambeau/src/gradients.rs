@@ -83,7 +83,8 @@ pub fn backward_with(tensors: &[impl Borrow<Tensor>], options: BackwardOptions<'
         n_inputs,
         ..Default::default()
     };
-    // SAFETY: handles are live, and lists have the lengths given.
+    // SAFETY: `tensors`, `grads` and `inputs` are lists with lengths of their own, of handles that
+    // the arguments keep; NULL goes with the length 0 only where C takes a missing list.
     unsafe { check(sys::flam_autograd_backward(tensors.as_ptr(), tensors.len(), &options)) }
 }
 
@@ -173,7 +174,8 @@ pub fn grad_with(
         allow_unused: options.allow_unused.into(),
         ..Default::default()
     };
-    // SAFETY: handles are live, and lists have the lengths given.
+    // SAFETY: `outputs`, `inputs` and `grads` are lists with lengths of their own, of handles that
+    // the arguments keep; the result is a list of the caller's.
     unsafe {
         entries(sys::flam_grad(
             outputs.as_ptr(),
@@ -193,7 +195,7 @@ impl Tensor {
     /// Those of [`backward`].
     pub fn backward(&self) -> Result<()> {
         let _access = writing();
-        // SAFETY: a live handle.
+        // SAFETY: `self` keeps the tensor, and the tensor its graph; other threads are kept out.
         unsafe { check(sys::flam_backward(self.raw())) }
     }
 }

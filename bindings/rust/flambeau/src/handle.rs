@@ -10,7 +10,11 @@ pub trait Handle: Sized {
     type Raw;
 
     /// Takes a count over.
-    fn owned(raw: NonNull<Self::Raw>) -> Self;
+    ///
+    /// # Safety
+    ///
+    /// `raw` is live, and one count of it is nobody else's to release.
+    unsafe fn owned(raw: NonNull<Self::Raw>) -> Self;
 }
 
 macro_rules! handle {
@@ -19,23 +23,25 @@ macro_rules! handle {
         #[repr(transparent)]
         pub struct $name(std::ptr::NonNull<crate::sys::$c>);
 
-        // SAFETY: counts are atomic, handles belong to no thread, and calls that write are alone
-        // (see `access`).
+        // SAFETY: the engine ties no object to a thread, and counts atomically: any thread may use
+        // and release this count.
         unsafe impl Send for $name {}
-        // SAFETY: as above.
+        // SAFETY: calls through `&self` on several threads are reads that the engine lets run at
+        // once; one that writes holds the lock of `access` alone.
         unsafe impl Sync for $name {}
 
         impl crate::handle::Handle for $name {
             type Raw = crate::sys::$c;
 
-            fn owned(raw: std::ptr::NonNull<Self::Raw>) -> Self {
+            unsafe fn owned(raw: std::ptr::NonNull<Self::Raw>) -> Self {
                 Self(raw)
             }
         }
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // SAFETY: one count is this handle's.
+                // SAFETY: this handle's own count keeps the object until here, and `into_ptr`,
+                // which gives it away, keeps `drop` from running.
                 unsafe { crate::sys::$release(self.0.as_ptr()) };
             }
         }
@@ -70,7 +76,8 @@ macro_rules! handle {
             /// Another handle to the same object.
             impl Clone for $name {
                 fn clone(&self) -> Self {
-                    // SAFETY: live; the new count is the clone's.
+                    // SAFETY: `self` has a count, so the object lives; the one that this adds is
+                    // released by the clone's drop.
                     unsafe { crate::sys::$retain(self.0.as_ptr()) };
                     Self(self.0)
                 }

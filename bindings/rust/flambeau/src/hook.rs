@@ -1,11 +1,14 @@
 //! Closures that see gradients, and closures around a module's forward.
 
-use std::{mem::size_of, os::raw::c_void};
+use std::{
+    mem::{size_of, ManuallyDrop},
+    os::raw::c_void,
+};
 
 use crate::{
     access::writing,
     call::{check, made},
-    callback::{borrowed, drop_user, guarded, into_user},
+    callback::{borrowed, drop_user, guarded, into_user, user_of},
     nn::Layer,
     sys, Hook, HookMoment, Result, Tensor,
 };
@@ -19,11 +22,11 @@ where
     F: Fn(&Tensor) -> Result<Option<Tensor>>,
 {
     guarded(|| {
-        let hook = &*(user as *const F);
-        if let Some(grad) = borrowed(grad) {
-            if let Some(replacement) = hook(&grad)? {
-                *out = replacement.into_ptr();
-            }
+        // SAFETY: `user` is what `gradient_callback` boxed, and C lends the gradient for the call.
+        let (hook, grad) = unsafe { (user_of::<F>(user), borrowed(grad)) };
+        if let Some(replacement) = grad.map_or(Ok(None), |grad| hook(&grad))? {
+            // SAFETY: C's place for one result, which it takes over.
+            unsafe { *out = replacement.into_ptr() };
         }
         Ok(())
     })
@@ -55,7 +58,8 @@ impl Tensor {
     {
         let callback = gradient_callback(hook);
         let _access = writing();
-        // SAFETY: the callback is copied; the library drops `user` once, also where this fails.
+        // SAFETY: `self` keeps the tensor; the callback is copied, and the library drops `user`
+        // once, also where this fails.
         unsafe { made(sys::flam_tensor_register_hook(self.raw(), &callback)) }
     }
 
@@ -70,7 +74,8 @@ impl Tensor {
     {
         let callback = gradient_callback(move |leaf: &Tensor| hook(leaf).map(|()| None));
         let _access = writing();
-        // SAFETY: as above.
+        // SAFETY: `self` keeps the tensor; the callback is copied, and the library drops `user`
+        // once, also where this fails.
         unsafe { made(sys::flam_tensor_register_post_accumulate_grad_hook(self.raw(), &callback)) }
     }
 }
@@ -85,12 +90,13 @@ where
     F: Fn(&Tensor, Option<&Tensor>) -> Result<Option<Tensor>>,
 {
     guarded(|| {
-        let hook = &*(user as *const F);
-        let output = borrowed(output);
-        if let Some(input) = borrowed(input) {
-            if let Some(replacement) = hook(&input, output.as_deref())? {
-                *out = replacement.into_ptr();
-            }
+        // SAFETY: `user` is what `add_hook` boxed, and C lends both tensors for the call.
+        let (hook, input, output) =
+            unsafe { (user_of::<F>(user), borrowed(input), borrowed(output)) };
+        let run = |input: ManuallyDrop<Tensor>| hook(&input, output.as_deref());
+        if let Some(replacement) = input.map_or(Ok(None), run)? {
+            // SAFETY: C's place for one result, which it takes over.
+            unsafe { *out = replacement.into_ptr() };
         }
         Ok(())
     })
@@ -109,7 +115,8 @@ impl Layer {
         };
         let mut token = 0;
         let _access = writing();
-        // SAFETY: the callback is copied; the library drops `user` once, also where this fails.
+        // SAFETY: `self` keeps the module, and `token` is a place to write to; the callback is
+        // copied, and the library drops `user` once, also where this fails.
         unsafe {
             check(sys::flam_module_add_hook(self.raw(), moment.code(), &callback, &mut token))?
         };

@@ -5,7 +5,7 @@ use std::{mem::size_of, os::raw::c_void, slice};
 use crate::{
     access::reading,
     call::{check, list, made, null_mut, pointers, Borrow},
-    callback::{drop_user, guarded, into_user},
+    callback::{drop_user, guarded, into_user, user_of},
     sys, Dataset, Loader, Result, Tensor,
 };
 
@@ -37,7 +37,8 @@ impl<F: Fn(&[i64]) -> Result<Vec<Tensor>> + Send + Sync + 'static> Samples for F
 unsafe extern "C" fn size<S: Samples>(user: *mut c_void) -> i64 {
     let mut n = -1;
     guarded(|| {
-        n = (*(user as *const S)).size() as i64;
+        // SAFETY: `user` is what `Dataset::new` boxed.
+        n = unsafe { user_of::<S>(user) }.size() as i64;
         Ok(())
     });
     n
@@ -52,8 +53,12 @@ unsafe extern "C" fn fetch<S: Samples>(
     out_item: *mut *mut c_void,
 ) -> sys::flam_status {
     guarded(|| {
-        let indices = if n == 0 { &[] } else { slice::from_raw_parts(indices, n) };
-        *out_item = into_user((*(user as *const S)).fetch(indices)?);
+        // SAFETY: C lends `n` numbers for the call, at no address where there are none.
+        let indices = if n == 0 { &[] } else { unsafe { slice::from_raw_parts(indices, n) } };
+        // SAFETY: `user` is what `Dataset::new` boxed.
+        let batch = unsafe { user_of::<S>(user) }.fetch(indices)?;
+        // SAFETY: C's place for one item, which `drop_item` or `next_batch` takes back.
+        unsafe { *out_item = into_user(batch) };
         Ok(())
     })
 }
@@ -70,7 +75,8 @@ impl Dataset {
         crate::open_library()?;
         let raw = pointers(tensors);
         let access = reading();
-        // SAFETY: live handles, and as many as said. The engine's data set only checks them.
+        // SAFETY: `raw` has its own length, and `tensors` keeps the handles in it. This data set
+        // only checks them.
         drop(unsafe { made::<Dataset>(sys::flam_dataset_from_tensors(raw.as_ptr(), raw.len()))? });
         drop(access);
         Dataset::new(Rows(tensors.iter().map(|t| t.borrow().clone()).collect()))
@@ -91,7 +97,8 @@ impl Dataset {
             drop_item: Some(drop_user::<Vec<Tensor>>),
             drop: Some(drop_user::<S>),
         };
-        // SAFETY: the vtable is copied; the library drops `user` once, also where this fails.
+        // SAFETY: the functions are those of `S`, whose box `user` is; the table is copied, and the
+        // library drops `user` once, also where this fails.
         unsafe { made(sys::flam_dataset_new(&vtable)) }
     }
 
@@ -131,8 +138,9 @@ impl Loader {
     /// What the data set failed with; the batch counts as delivered.
     pub fn next_batch(&mut self) -> Result<Option<Vec<Tensor>>> {
         let (mut batch, mut item) = (null_mut(), null_mut());
-        // SAFETY: places to write to; both results are the caller's, and an item is what `fetch`
-        // boxed.
+        // SAFETY: `&mut self` is the loader's only handle, so that no other thread is in it; both
+        // results are the caller's, and an item is what `fetch` boxed, since every data set of the
+        // crate's is made by `Dataset::new`.
         unsafe {
             check(sys::flam_loader_next(self.raw(), &mut batch, &mut item))?;
             if !item.is_null() {

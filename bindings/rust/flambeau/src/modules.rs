@@ -6,7 +6,7 @@ pub use crate::gen::Layer;
 use crate::{
     access::{reading, writing, Access},
     call::{c_text, made, optional_pointers, pointers, Borrow},
-    callback::{borrowed_list, drop_user, guarded, into_user},
+    callback::{borrowed_list, drop_user, guarded, into_user, user_of},
     sys, Error, Result, Status, Tensor,
 };
 
@@ -108,12 +108,14 @@ unsafe extern "C" fn run_forward<M: Module>(
     out: *mut *mut sys::flam_tensor,
 ) -> sys::flam_status {
     guarded(|| {
-        let module = &*(user as *const Arc<M>);
-        let inputs = borrowed_list(inputs, n).iter().map(|t| t.as_ref());
-        let inputs: Option<Vec<&Tensor>> = inputs.collect();
+        // SAFETY: `user` is what `Layer::new` boxed, and C lends `n` inputs for the call.
+        let (module, inputs) = unsafe { (user_of::<Arc<M>>(user), borrowed_list(inputs, n)) };
+        let inputs: Option<Vec<&Tensor>> = inputs.iter().map(|t| t.as_ref()).collect();
         let inputs =
             inputs.ok_or_else(|| Error::new(Status::InvalidArgument, "an input is missing"))?;
-        *out = module.forward_all(&inputs)?.into_ptr();
+        let output = module.forward_all(&inputs)?;
+        // SAFETY: C's place for one result, which it takes over.
+        unsafe { *out = output.into_ptr() };
         Ok(())
     })
 }
@@ -134,7 +136,8 @@ impl Layer {
             forward: Some(run_forward::<M>),
             drop: Some(drop_user::<Arc<M>>),
         };
-        // SAFETY: the vtable is copied; the library drops `user` once, also where this fails.
+        // SAFETY: the function is that of `M`, which `user` counts; the name and the table are
+        // copied, and the library drops `user` once, also where this fails.
         let mut layer: Layer = unsafe { made(sys::flam_module_new(name.as_ptr(), &vtable))? };
         module.parts(&mut Parts(&mut layer))?;
         Ok(layer)
@@ -156,7 +159,8 @@ impl Layer {
     /// Those of its operations; the module's path is among the facts.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let _access = self.forward_access();
-        // SAFETY: live handles.
+        // SAFETY: `self` and `input` keep the module and the tensor, which nobody writes to
+        // meanwhile.
         unsafe { made(sys::flam_module_call(self.raw(), input.raw())) }
     }
 
@@ -166,10 +170,11 @@ impl Layer {
     ///
     /// Those of its operations.
     pub fn forward_all(&self, inputs: &[impl Borrow<Tensor>]) -> Result<Tensor> {
-        let inputs = pointers(inputs);
+        let raw = pointers(inputs);
         let _access = self.forward_access();
-        // SAFETY: live handles, and as many as said.
-        unsafe { made(sys::flam_module_forward(self.raw(), inputs.as_ptr(), inputs.len())) }
+        // SAFETY: `self` keeps the module and `inputs` the tensors of `raw`, which has its own
+        // length.
+        unsafe { made(sys::flam_module_forward(self.raw(), raw.as_ptr(), raw.len())) }
     }
 
     /// As [`Layer::forward_all`], with `None` for optional inputs, as masks, that are not given.
@@ -178,10 +183,10 @@ impl Layer {
     ///
     /// Those of its operations; invalid argument for `None` where a layer needs an input.
     pub fn forward_given(&self, inputs: &[Option<&Tensor>]) -> Result<Tensor> {
-        let inputs = optional_pointers(inputs);
+        let raw = optional_pointers(inputs);
         let _access = self.forward_access();
-        // SAFETY: live handles or NULL, and as many as said.
-        unsafe { made(sys::flam_module_forward(self.raw(), inputs.as_ptr(), inputs.len())) }
+        // SAFETY: as in `forward_all`; the engine checks which entries may be NULL.
+        unsafe { made(sys::flam_module_forward(self.raw(), raw.as_ptr(), raw.len())) }
     }
 
     /// A call writes to running statistics while their modules train; others run at once.

@@ -30,8 +30,14 @@ impl Held<'_> {
     }
 
     /// NULL where it could not be made: the call then fails with the error that is pending.
-    fn new(raw: *mut flam_tensor) -> Self {
-        Self { raw, _owned: NonNull::new(raw).map(Tensor::owned), tensor: PhantomData }
+    ///
+    /// # Safety
+    ///
+    /// `raw` is the owned result of a call, or NULL.
+    unsafe fn new(raw: *mut flam_tensor) -> Self {
+        // SAFETY: the caller's: the result comes with a count, which goes into one handle here.
+        let owned = NonNull::new(raw).map(|raw| unsafe { Tensor::owned(raw) });
+        Self { raw, _owned: owned, tensor: PhantomData }
     }
 }
 
@@ -57,8 +63,8 @@ macro_rules! numbers {
     ($($type:ty => $make:ident as $c:ty),*) => {
         $(impl Operand for $type {
             fn hold<'a>(self) -> Held<'a> {
-                // SAFETY: a number.
-                Held::new(unsafe { sys::$make(<$c>::from(self)) })
+                // SAFETY: any number becomes a tensor, whose count is the caller's.
+                unsafe { Held::new(sys::$make(<$c>::from(self))) }
             }
         })*
     };

@@ -78,7 +78,7 @@ impl NamedRange {
     pub fn new(name: &str) -> Self {
         let bytes: Vec<u8> = name.bytes().take_while(|b| *b != 0).collect();
         let text = CString::new(bytes).unwrap_or_default();
-        // SAFETY: a text that ends in zero; the library keeps a copy.
+        // SAFETY: a `CString` that outlives the call; the library keeps a copy.
         let token = unsafe { sys::flam_range_begin(text.as_ptr()) };
         Self { token, thread: PhantomData }
     }
@@ -86,7 +86,7 @@ impl NamedRange {
 
 impl Drop for NamedRange {
     fn drop(&mut self) {
-        // SAFETY: any number may be given; a guard cannot leave its thread.
+        // SAFETY: the token is of `flam_range_begin` on this thread, which a guard cannot leave.
         unsafe { sys::flam_range_end(self.token) };
     }
 }

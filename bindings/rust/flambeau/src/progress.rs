@@ -1,15 +1,14 @@
 //! Progress shown by a closure.
 
 use std::{
-    ffi::CStr,
     mem::size_of,
     os::raw::{c_char, c_void},
 };
 
 use crate::{
     access::writing,
-    call::check,
-    callback::{drop_user, guarded, into_user},
+    call::{check, owned_text},
+    callback::{drop_user, guarded, into_user, user_of},
     sys, Progress, Result,
 };
 
@@ -23,9 +22,11 @@ where
     F: Fn(&str, &str, &str) -> Result<()> + Send + Sync + 'static,
 {
     guarded(|| {
-        let [event, text, json] =
-            [event, text, json].map(|t| CStr::from_ptr(t).to_string_lossy().into_owned());
-        (*(user as *const F))(&event, &text, &json)
+        // SAFETY: three texts that C lends for the call, none of them NULL.
+        let [event, text, json] = [event, text, json].map(|t| unsafe { owned_text(t) });
+        // SAFETY: `user` is what `to_callback` boxed.
+        let show = unsafe { user_of::<F>(user) };
+        show(&event, &text, &json)
     })
 }
 
@@ -48,7 +49,8 @@ impl Progress {
             drop: Some(drop_user::<F>),
         };
         let _access = writing();
-        // SAFETY: the table is copied; the library drops `user` once, also where this fails.
+        // SAFETY: `self` keeps the progress; the table is copied, and the library drops `user`
+        // once, also where this fails.
         unsafe { check(sys::flam_progress_to_callback(self.raw(), &table, interval)) }
     }
 }

@@ -5,7 +5,7 @@ use std::{ffi::CString, mem::size_of, os::raw::c_void, sync::Arc};
 use crate::{
     access::reading,
     call::{check, made, pointers, Borrow},
-    callback::{borrowed, borrowed_list, drop_user, guarded, into_user},
+    callback::{borrowed, borrowed_list, drop_user, guarded, into_user, user_of},
     nn::Layer,
     sys, Error, Result, Scope, Status, Tensor,
 };
@@ -24,9 +24,12 @@ where
     P: Fn(&Tensor) -> Result<V>,
 {
     guarded(|| {
-        let hooks = &*(user as *const Hooks<P, U>);
-        if let Some(tensor) = borrowed(tensor) {
-            *out = into_user((hooks.pack)(&tensor)?);
+        // SAFETY: `user` is what `saved_hooks` boxed, and C lends the tensor for the call.
+        let (hooks, tensor) = unsafe { (user_of::<Hooks<P, U>>(user), borrowed(tensor)) };
+        if let Some(tensor) = tensor {
+            let packed = (hooks.pack)(&tensor)?;
+            // SAFETY: C's place for one value, which `drop_packed` takes back.
+            unsafe { *out = into_user(packed) };
         }
         Ok(())
     })
@@ -41,14 +44,19 @@ where
     U: Fn(&V) -> Result<Tensor>,
 {
     guarded(|| {
-        let hooks = &*(user as *const Hooks<P, U>);
-        *out = (hooks.unpack)(&*(packed as *const V))?.into_ptr();
+        // SAFETY: `user` is what `saved_hooks` boxed, and `packed` what `pack` of the same types
+        // did.
+        let (hooks, packed) = unsafe { (user_of::<Hooks<P, U>>(user), user_of::<V>(packed)) };
+        let tensor = (hooks.unpack)(packed)?;
+        // SAFETY: C's place for one result, which it takes over.
+        unsafe { *out = tensor.into_ptr() };
         Ok(())
     })
 }
 
 unsafe extern "C" fn drop_packed<V>(_user: *mut c_void, packed: *mut c_void) {
-    drop_user::<V>(packed);
+    // SAFETY: `packed` is what `pack` boxed, and C calls this once for each.
+    unsafe { drop_user::<V>(packed) };
 }
 
 impl Scope {
@@ -74,7 +82,8 @@ impl Scope {
             drop: Some(drop_user::<Hooks<P, U>>),
         };
         let mut token = 0;
-        // SAFETY: the table is copied; the library drops `user` once, also where this fails.
+        // SAFETY: all functions are of one `V`, `P` and `U`; the table is copied, and the library
+        // drops `user` once, also where this fails.
         unsafe { check(sys::flam_saved_hooks_push(&hooks, &mut token))? };
         Ok(Self::new(token))
     }
@@ -88,7 +97,7 @@ impl Scope {
         crate::open_library()?;
         let message = CString::new(message.replace('\0', "")).expect("no zero bytes");
         let mut token = 0;
-        // SAFETY: the text is copied.
+        // SAFETY: a `CString` that outlives the call, which copies it, and a place to write to.
         unsafe { check(sys::flam_saved_hooks_disable_push(message.as_ptr(), &mut token))? };
         Ok(Self::new(token))
     }
@@ -144,8 +153,9 @@ where
     F: Fn(&[&Tensor]) -> Result<Tensor>,
 {
     guarded(|| {
-        let function = &*(user as *const Arc<F>);
-        let inputs: Vec<&Tensor> = borrowed_list(inputs, n).iter().flatten().collect();
+        // SAFETY: `user` is what `checkpoint_with` boxed, and C lends `n` inputs for the call.
+        let (function, inputs) = unsafe { (user_of::<Arc<F>>(user), borrowed_list(inputs, n)) };
+        let inputs: Vec<&Tensor> = inputs.iter().flatten().collect();
         if inputs.len() != n {
             return Err(Error::new(Status::Internal, "checkpoint: an input is missing"));
         }
@@ -208,7 +218,8 @@ where
     };
     let mut token = 0;
     let access = reading();
-    // SAFETY: the table is copied; the library drops `user` once, also where this fails.
+    // SAFETY: `handles` has its own length, and `inputs` keeps the tensors in it; the table is
+    // copied, and the library drops `user` once, also where this fails.
     unsafe {
         check(sys::flam_checkpoint_push(
             &again,
@@ -231,9 +242,10 @@ impl Layer {
     ///
     /// Those of its operations.
     pub fn checkpoint(&self, inputs: &[impl Borrow<Tensor>]) -> Result<Tensor> {
-        let inputs = pointers(inputs);
+        let raw = pointers(inputs);
         let _access = self.forward_access();
-        // SAFETY: live handles, and as many as said.
-        unsafe { made(sys::flam_module_checkpoint(self.raw(), inputs.as_ptr(), inputs.len(), 1)) }
+        // SAFETY: `self` keeps the module and `inputs` the tensors of `raw`, which has its own
+        // length.
+        unsafe { made(sys::flam_module_checkpoint(self.raw(), raw.as_ptr(), raw.len(), 1)) }
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::{
-    access::reading, Dataset, Event, Generator, GradScaler, Hook, Layer, Loader, Node, Optimizer,
-    Plot, Profile, Progress, Saved, Scheduler, State, Stream, Tensor,
+    access::reading, Dataset, Event, Generator, GradScaler, Graph, Hook, Layer, Loader, MemoryPool,
+    Node, Optimizer, Plot, Profile, Progress, Saved, Scheduler, State, Stream, Tensor,
 };
 
 /// What errors show, and the values: `f32[2] on cpu, tensor([1., 2.])`.
@@ -46,8 +46,10 @@ show! {
     Event { device }
     Generator { device, initial_seed, offset }
     GradScaler { enabled }
+    Graph {}
     Hook {}
     Loader { size }
+    MemoryPool {}
     Node { name, id }
     Optimizer { group_count, lr }
     Plot {}

@@ -5,7 +5,7 @@ use std::{mem::size_of, os::raw::c_void};
 use crate::{
     access::writing,
     call::{check, made},
-    callback::{drop_user, guarded, into_user},
+    callback::{drop_user, guarded, into_user, user_of},
     sys, Optimizer, Result, Scheduler,
 };
 
@@ -14,7 +14,11 @@ where
     F: FnMut() -> Result<f64>,
 {
     guarded(|| {
-        *out = (*(user as *mut F))()?;
+        // SAFETY: `user` is the closure of the `step_closure` that waits for this call, whose table
+        // nobody else has; the engine calls it once at a time.
+        let loss = unsafe { &mut *(user as *mut F) }()?;
+        // SAFETY: C's place for one number.
+        unsafe { *out = loss };
         Ok(())
     })
 }
@@ -38,7 +42,8 @@ impl Optimizer {
         };
         let mut loss = 0.0;
         let _access = writing();
-        // SAFETY: the closure lives until the call returns, and is not called after.
+        // SAFETY: `self` keeps the optimizer; the closure lives until the call returns, and the
+        // table without `drop` is not used afterwards.
         unsafe { check(sys::flam_optimizer_step_closure(self.raw(), &table, &mut loss))? };
         Ok(loss)
     }
@@ -54,7 +59,10 @@ where
     F: Fn(i64, usize) -> f64,
 {
     guarded(|| {
-        *out = (*(user as *const F))(epoch, group);
+        // SAFETY: `user` is what `rate_callback` boxed.
+        let factor = unsafe { user_of::<F>(user) }(epoch, group);
+        // SAFETY: C's place for one number.
+        unsafe { *out = factor };
         Ok(())
     })
 }
@@ -83,7 +91,8 @@ impl Scheduler {
     {
         let table = rate_callback(factor);
         let _access = writing();
-        // SAFETY: the table is copied; the library drops `user` once, also where this fails.
+        // SAFETY: `optimizer` keeps its handle; the table is copied, and the library drops `user`
+        // once, also where this fails.
         unsafe { made(sys::flam_lambda_lr_new(optimizer.raw(), &table)) }
     }
 
@@ -98,7 +107,8 @@ impl Scheduler {
     {
         let table = rate_callback(factor);
         let _access = writing();
-        // SAFETY: as above.
+        // SAFETY: `optimizer` keeps its handle; the table is copied, and the library drops `user`
+        // once, also where this fails.
         unsafe { made(sys::flam_multiplicative_lr_new(optimizer.raw(), &table)) }
     }
 }

@@ -13,21 +13,25 @@ impl Tensor {
     /// The sizes of the dimensions.
     pub fn shape(&self) -> Vec<i64> {
         let _access = reading();
-        // SAFETY: the engine keeps `dim` sizes while the tensor lives; they are copied.
+        // SAFETY: the engine keeps `dim` sizes until somebody writes, which the lock forbids.
         unsafe { self.copied(sys::flam_tensor_sizes(self.raw())) }
     }
 
     /// Distances between neighbours along each dimension, in elements.
     pub fn strides(&self) -> Vec<i64> {
         let _access = reading();
-        // SAFETY: as above.
+        // SAFETY: the engine keeps `dim` strides until somebody writes, which the lock forbids.
         unsafe { self.copied(sys::flam_tensor_strides(self.raw())) }
     }
 
+    /// # Safety
+    ///
+    /// There are `dim` numbers, which nobody changes meanwhile.
     unsafe fn copied(&self, numbers: *const i64) -> Vec<i64> {
         match self.dim() {
             0 => Vec::new(),
-            n => slice::from_raw_parts(numbers, n as usize).to_vec(),
+            // SAFETY: the caller's; a tensor with dimensions has an address for them.
+            n => unsafe { slice::from_raw_parts(numbers, n as usize) }.to_vec(),
         }
     }
 
@@ -39,7 +43,8 @@ impl Tensor {
     pub fn format(&self, options: FormatOptions) -> Result<String> {
         let (options, mut text) = (options.to_c(), null());
         let _access = reading();
-        // SAFETY: a live handle, a place to write to; the text is copied at once.
+        // SAFETY: `self` keeps the tensor, `text` is a place to write to; what the engine lends
+        // there until this thread's next call is copied at once.
         unsafe {
             check(sys::flam_tensor_format(self.raw(), &mut text, &options))
                 .map(|()| owned_text(text))

@@ -1,15 +1,14 @@
 //! Warnings told to a closure.
 
 use std::{
-    ffi::CStr,
     mem::size_of,
     os::raw::{c_char, c_void},
 };
 
 use crate::{
     access::writing,
-    call::check,
-    callback::{drop_user, guarded, into_user},
+    call::{check, owned_text},
+    callback::{drop_user, guarded, into_user, user_of},
     sys, Result,
 };
 
@@ -22,8 +21,9 @@ where
     F: Fn(&str) -> Result<()> + Send + Sync + 'static,
 {
     guarded(|| {
-        let message = CStr::from_ptr(message).to_string_lossy().into_owned();
-        (*(user as *const F))(&message)
+        // SAFETY: a text that C lends for the call, and what `set_warning_handler` boxed.
+        let (message, handler) = unsafe { (owned_text(message), user_of::<F>(user)) };
+        handler(&message)
     })
 }
 
@@ -47,6 +47,7 @@ where
         reserved: 0,
     };
     let _access = writing();
-    // SAFETY: the table is copied; the library drops `user` once, also where this fails.
+    // SAFETY: the table is copied, and the library drops `user` once: where this fails, or when
+    // another handler takes its place and no call runs it any more.
     unsafe { check(sys::flam_set_warning_callback(&table)) }
 }
