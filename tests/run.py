@@ -34,6 +34,7 @@ def table(build) -> list[Suite]:
     listed.append(suites.pytest("comparer", ["tests/torch"], env=library, needs=("cffi", "scipy")))
     listed += suites.rust(build)
     listed.append(suites.pytest("examples", ["tests/examples"]))
+    listed.append(Suite("reference site", [str(ROOT / "lib/build/docs.sh")]))
     return listed
 
 

@@ -46,7 +46,7 @@ def parse(comment: str | None) -> dict:
             target = None
             prose.append(line.rstrip())
     doc["text"] = "\n".join(prose).strip()
-    first = re.split(r"(?<=[.:])\s", " ".join(doc["text"].split("\n\n")[0].split()), maxsplit=1)[0]
+    first = re.split(r"(?<=[.])\s", " ".join(doc["text"].split("\n\n")[0].split()), maxsplit=1)[0]
     doc["brief"] = first
     return doc
 

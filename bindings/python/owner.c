@@ -10,9 +10,8 @@
 #include <structmember.h>
 
 typedef struct {
-  PyObject_HEAD
-  PyObject *handle; /* CFFI's pointer; None or NULL where nothing is owned */
-  int remembered;   /* whether `objects` may have an entry of it */
+  PyObject_HEAD PyObject *handle; /* CFFI's pointer; None or NULL where nothing is owned */
+  int remembered;                 /* whether `objects` may have an entry of it */
 } Owner;
 
 static PyTypeObject *owner_type;
@@ -200,8 +199,15 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "flambeau._flambeau_owner", "Owners of handles.", -1, functions,
-    NULL,                  NULL,                       NULL,                 NULL,
+    PyModuleDef_HEAD_INIT,
+    "flambeau._flambeau_owner",
+    "Owners of handles.",
+    -1,
+    functions,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
 };
 
 /* One name more in `module`, which gets a count of its own. */

@@ -144,8 +144,15 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "flambeau._flambeau_scope", "Scopes.", -1, functions,
-    NULL,                  NULL,                       NULL,      NULL,
+    PyModuleDef_HEAD_INIT,
+    "flambeau._flambeau_scope",
+    "Scopes.",
+    -1,
+    functions,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
 };
 
 PyMODINIT_FUNC PyInit__flambeau_scope(void) {

@@ -19,6 +19,8 @@
 
 #define SMOOTHING 0.1 /* of labels while training: worth a percent of accuracy on so few images */
 
+enum { SIDE = 8, PIXELS = SIDE * SIDE, HIDDEN = 256, CLASSES = 10, WHITE = 16 };
+
 typedef struct {
   const char *device, *data, *weights, *save, *logits, *plot;
   long conv, epochs, batch_size, seed, threads, workers;
@@ -49,50 +51,51 @@ static double now(void) {
 
 /* ---- the model and the data ---- */
 
-/* 64 pixels, 256 hidden units, 10 classes. */
 static flam_module *mlp(void) {
   flam_module *model = flam_nn_sequential();
   flam_module_append(model, flam_nn_flatten(NULL));
-  flam_module_append(model, flam_nn_linear(64, 256, NULL));
+  flam_module_append(model, flam_nn_linear(PIXELS, HIDDEN, NULL));
   flam_module_append(model, flam_nn_relu());
-  flam_module_append(model, flam_nn_linear(256, 10, NULL));
+  flam_module_append(model, flam_nn_linear(HIDDEN, CLASSES, NULL));
   return model;
 }
 
+/* Three by three pixels, of an image that keeps its size; then the largest of each two by two. */
 static void append_convolution(flam_module *model, int64_t in, int64_t out) {
-  const int64_t pixel = 1, pool = 2, kernel[] = {3, 3};
+  const int64_t kernel[] = {3, 3}, padding[] = {1, 1}, pool = 2;
   flam_nn_convolution_options how = FLAM_NN_CONVOLUTION_OPTIONS_INIT;
-  how.padding = &pixel; /* the image keeps its size */
-  how.n_padding = 1;
+  how.padding = padding;
+  how.n_padding = 2;
   flam_module_append(model, flam_nn_convolution(in, out, kernel, 2, &how));
   flam_module_append(model, flam_nn_relu());
   flam_module_append(model, flam_nn_max_pool2d(&pool, 1, NULL));
 }
 
-/* Two convolutions of 3 by 3, each followed by pooling: 8 by 8 pixels become 2 by 2 of 32 channels.
- */
 static flam_module *conv(void) {
+  enum { GRAY = 1, NARROW = 16, WIDE = 32, LEFT = SIDE / 4 }; /* halved twice */
   flam_module *model = flam_nn_sequential();
-  append_convolution(model, 1, 16);
-  append_convolution(model, 16, 32);
+  append_convolution(model, GRAY, NARROW);
+  append_convolution(model, NARROW, WIDE);
   flam_module_append(model, flam_nn_flatten(NULL));
-  flam_module_append(model, flam_nn_linear(128, 10, NULL));
+  flam_module_append(model, flam_nn_linear(WIDE * LEFT * LEFT, CLASSES, NULL));
   return model;
 }
 
 static digits read_digits(const flam_state *data, const char *images, const char *labels) {
-  digits d;
-  d.images = flam_div_f64(flam_to(flam_state_get(data, images), FLAM_F32, 0, NULL), 16);
-  d.labels = flam_to(flam_state_get(data, labels), FLAM_I64, 0, NULL);
-  return d;
+  const flam_tensor *gray = flam_to(flam_state_get(data, images), FLAM_F32, 0, NULL);
+  return (digits){
+      .images = flam_div_f64(gray, WHITE),
+      .labels = flam_to(flam_state_get(data, labels), FLAM_I64, 0, NULL),
+  };
 }
 
 static digits to_device(digits d, flam_device device) {
   flam_to_options how = FLAM_TO_OPTIONS_INIT;
   how.non_blocking = 1;
-  d.images = flam_to(d.images, FLAM_DTYPE_NONE, device, &how);
-  d.labels = flam_to(d.labels, FLAM_DTYPE_NONE, device, &how);
-  return d;
+  return (digits){
+      .images = flam_to(d.images, FLAM_DTYPE_NONE, device, &how),
+      .labels = flam_to(d.labels, FLAM_DTYPE_NONE, device, &how),
+  };
 }
 
 /* ---- scoring and training ---- */
@@ -104,17 +107,15 @@ static flam_tensor *loss_of(const flam_tensor *logits, const flam_tensor *labels
 }
 
 static score evaluate(flam_module *model, digits held_out) {
-  const int64_t classes = 1;
   const flam_scope no_grad = flam_grad_mode_push(0);
+  const int64_t classes = 1; /* of [n, 10] */
   flam_dim_options per_image = FLAM_DIM_OPTIONS_INIT;
-  flam_tensor *guess;
-  int64_t correct = 0;
-  score s = {NULL, 0, 0};
   per_image.dim = &classes;
   flam_module_train(model, 0);
-  s.logits = flam_module_call(model, held_out.images);
+  score s = {.logits = flam_module_call(model, held_out.images)};
   flam_tensor_item_f64(loss_of(s.logits, held_out.labels), &s.loss);
-  guess = flam_argmax(s.logits, &per_image);
+  const flam_tensor *guess = flam_argmax(s.logits, &per_image);
+  int64_t correct = 0;
   flam_tensor_item_i64(flam_sum(flam_eq(guess, held_out.labels), NULL), &correct);
   flam_scope_pop(no_grad);
   s.accuracy = 100.0 * (double)correct / (double)flam_tensor_numel(held_out.labels);
@@ -130,11 +131,8 @@ static flam_optimizer *adamw(const flam_module *model, double lr) {
 }
 
 static flam_loader *shuffled(digits learn, const options *o, flam_device device) {
-  flam_tensor *tensors[2];
-  flam_loader_options how;
-  tensors[0] = learn.images;
-  tensors[1] = learn.labels;
-  flam_loader_options_init(&how);
+  flam_tensor *tensors[] = {learn.images, learn.labels};
+  flam_loader_options how = FLAM_LOADER_OPTIONS_INIT;
   how.batch_size = o->batch_size;
   how.shuffle = 1;
   how.num_workers = o->workers;
@@ -148,20 +146,16 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
                 flam_device device, flam_tensor *total, flam_progress *bar) {
   const flam_scope frame = flam_frame_push();
   flam_tensor_list *items = NULL;
-  flam_tensor *loss;
-  void *no_item;
-  digits batch;
-  int64_t count;
-  if (flam_loader_next(loader, &items, &no_item) != FLAM_OK || !items) {
-    check();
+  flam_loader_next(loader, &items, NULL);
+  check();
+  if (!items) {
     flam_frame_pop(frame);
     return 0;
   }
-  batch.images = flam_tensor_list_get(items, 0);
-  batch.labels = flam_tensor_list_get(items, 1);
-  batch = to_device(batch, device);
-  count = flam_tensor_size(batch.labels, 0);
-  loss = loss_of(flam_module_call(model, batch.images), batch.labels);
+  const digits read = {flam_tensor_list_get(items, 0), flam_tensor_list_get(items, 1)};
+  const digits batch = to_device(read, device);
+  const int64_t count = flam_tensor_size(batch.labels, 0);
+  flam_tensor *loss = loss_of(flam_module_call(model, batch.images), batch.labels);
   flam_optimizer_zero_grad(optimizer, 1);
   flam_backward(loss);
   flam_optimizer_step(optimizer);
@@ -184,10 +178,11 @@ typedef struct {
 } curves;
 
 static curves new_curves(long epochs) {
-  curves c;
-  c.losses = calloc((size_t)epochs, sizeof(double));
-  c.held_out = calloc((size_t)epochs, sizeof(double));
-  c.accuracy = calloc((size_t)epochs, sizeof(double));
+  const curves c = {
+      .losses = calloc((size_t)epochs, sizeof(double)),
+      .held_out = calloc((size_t)epochs, sizeof(double)),
+      .accuracy = calloc((size_t)epochs, sizeof(double)),
+  };
   if (c.losses && c.held_out && c.accuracy) return c;
   fputs("digits: out of memory\n", stderr);
   exit(1);
@@ -196,12 +191,11 @@ static curves new_curves(long epochs) {
 static void write_plot(curves c, const options *o) {
   const size_t n = (size_t)o->epochs;
   char title[100];
-  flam_plot *plot;
   flam_plot_panel_options axes = FLAM_PLOT_PANEL_OPTIONS_INIT;
   axes.x_label = "epoch";
   snprintf(title, sizeof title, "Handwritten digits, %s: %.1f %% correct", o->conv ? "conv" : "mlp",
            c.accuracy[n - 1]);
-  plot = flam_plot_new(title);
+  flam_plot *plot = flam_plot_new(title);
   flam_plot_panel(plot, "Cross-entropy", &axes);
   flam_plot_line(plot, "training", c.losses, n, NULL, 0);
   flam_plot_line(plot, "held out", c.held_out, n, NULL, 0);
@@ -224,10 +218,9 @@ static void say(flam_progress *bar, const char *format, ...) {
 
 static flam_progress *new_bar(int64_t images, flam_device device) {
   flam_progress_options how = FLAM_PROGRESS_OPTIONS_INIT;
-  flam_progress *bar;
   how.total = images;
   how.unit = "images";
-  bar = flam_progress_new(&how);
+  flam_progress *bar = flam_progress_new(&how);
   fflush(stdout); /* what was printed comes before what the bar writes */
   flam_progress_to_text(bar, STDOUT_FILENO, NULL);
   flam_progress_watch(bar, device);
@@ -244,20 +237,18 @@ static curves train(flam_module *model, digits learn, digits held_out, flam_devi
   flam_progress *bar = new_bar(images * o->epochs, device);
   const curves c = new_curves(o->epochs);
   flam_creation_options there = FLAM_CREATION_OPTIONS_INIT;
-  long epoch;
   there.device = device;
   check();
-  for (epoch = 1; epoch <= o->epochs; ++epoch) {
+  for (long epoch = 1; epoch <= o->epochs; ++epoch) {
     const flam_scope inner = flam_frame_push();
     flam_tensor *total = flam_zeros(NULL, 0, &there);
-    score s;
     flam_module_train(model, 1);
     while (step(loader, model, optimizer, device, total, bar)) {
     }
     flam_scheduler_step(scheduler);
     flam_tensor_item_f64(total, &c.losses[epoch - 1]);
     c.losses[epoch - 1] /= (double)images;
-    s = evaluate(model, held_out);
+    const score s = evaluate(model, held_out);
     c.held_out[epoch - 1] = s.loss;
     c.accuracy[epoch - 1] = s.accuracy;
     if (epoch == 1 || epoch % (o->epochs < 10 ? 1 : o->epochs / 10) == 0)
@@ -278,57 +269,76 @@ static curves train(flam_module *model, digits learn, digits held_out, flam_devi
 /* Ends the program: with success where help was asked for, else naming the option's problem. */
 static void usage(const char *option, const char *problem) {
   if (problem) fprintf(stderr, "digits: %s %s\n", option, problem);
-  fputs("usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]\n"
-        "              [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]\n"
-        "              [--logits FILE] [--plot FILE]\n",
-        problem ? stderr : stdout);
+  fputs(
+      "usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]\n"
+      "              [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]\n"
+      "              [--logits FILE] [--plot FILE]\n",
+      problem ? stderr : stdout);
   exit(problem ? 2 : 0);
 }
 
-/* A whole number from the command line, checked before anything is trained. */
-static long whole(const char *option, const char *text, long least) {
+/* What the command line may set, and how. */
+typedef struct {
+  const char *name;
+  const char **text;
+  long *whole;
+  long least;
+  double *number;
+} setting;
+
+/* Numbers are checked before anything is trained. */
+static void set(const setting *s, const char *value) {
+  if (s->text) {
+    *s->text = value;
+    return;
+  }
   char *end = NULL;
-  long number;
   errno = 0;
-  number = strtol(text, &end, 10);
-  if (*end || end == text || errno) usage(option, "needs a whole number");
-  if (number < least) usage(option, least ? "must be at least 1" : "must not be negative");
-  return number;
+  if (s->number)
+    *s->number = strtod(value, &end);
+  else
+    *s->whole = strtol(value, &end, 10);
+  if (*end || end == value || errno)
+    usage(s->name, s->number ? "needs a number" : "needs a whole number");
+  if (s->whole && *s->whole < s->least)
+    usage(s->name, s->least ? "must be at least 1" : "must not be negative");
 }
 
 static options arguments(int argc, char **argv) {
-  enum { n_texts = 6, n_names = 12 };
-  options o = {"auto", "examples/data/digits.safetensors", NULL, NULL, NULL, NULL, 0, 30, 32, 0, 0,
-               2, 3e-3};
-  const char *names[] = {"--device", "--data",   "--weights",    "--save", "--logits",
-                         "--plot",   "--epochs", "--batch-size", "--seed", "--threads",
-                         "--workers", "--lr"};
-  const long least[] = {1, 1, 0, 1, 0};
-  const char **texts[n_texts];
-  long *numbers[5];
-  int i, k;
-  texts[0] = &o.device, texts[1] = &o.data, texts[2] = &o.weights, texts[3] = &o.save,
-  texts[4] = &o.logits, texts[5] = &o.plot;
-  numbers[0] = &o.epochs, numbers[1] = &o.batch_size, numbers[2] = &o.seed;
-  numbers[3] = &o.threads, numbers[4] = &o.workers;
-  for (i = 1; i < argc; ++i) {
-    char *end = NULL;
+  options o = {
+      .device = "auto",
+      .data = "examples/data/digits.safetensors",
+      .epochs = 30,
+      .batch_size = 32,
+      .workers = 2,
+      .lr = 3e-3,
+  };
+  const setting settings[] = {
+      {"--device", .text = &o.device},
+      {"--data", .text = &o.data},
+      {"--weights", .text = &o.weights},
+      {"--save", .text = &o.save},
+      {"--logits", .text = &o.logits},
+      {"--plot", .text = &o.plot},
+      {"--epochs", .whole = &o.epochs, .least = 1},
+      {"--batch-size", .whole = &o.batch_size, .least = 1},
+      {"--seed", .whole = &o.seed},
+      {"--threads", .whole = &o.threads, .least = 1},
+      {"--workers", .whole = &o.workers},
+      {"--lr", .number = &o.lr},
+  };
+  const setting *end = settings + sizeof settings / sizeof *settings;
+  for (int i = 1; i < argc; ++i) {
+    const setting *s = settings;
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) usage(argv[i], NULL);
     if (strcmp(argv[i], "--conv") == 0) {
       o.conv = 1;
       continue;
     }
-    for (k = 0; k < n_names && strcmp(argv[i], names[k]) != 0; ++k) {
-    }
-    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) usage(argv[i], NULL);
-    if (k == n_names) usage(argv[i], "is unknown");
-    if (++i == argc) usage(argv[i - 1], "needs a value");
-    if (k < n_texts)
-      *texts[k] = argv[i];
-    else if (k < n_names - 1)
-      *numbers[k - n_texts] = whole(names[k], argv[i], least[k - n_texts]);
-    else
-      o.lr = strtod(argv[i], &end);
-    if (end && (*end || end == argv[i])) usage("--lr", "needs a number");
+    while (s != end && strcmp(argv[i], s->name) != 0) ++s;
+    if (s == end) usage(argv[i], "is unknown");
+    if (++i == argc) usage(s->name, "needs a value");
+    set(s, argv[i]);
   }
   if (!o.save) o.save = o.conv ? "build/digits-conv.safetensors" : "build/digits-mlp.safetensors";
   return o;
@@ -372,8 +382,6 @@ static void run(const options *o) {
   const digits learn = read_digits(data, "train.images", "train.labels");
   const digits held_out = to_device(read_digits(data, "test.images", "test.labels"), device);
   flam_module *model = o->conv ? conv() : mlp();
-  double begun;
-  score s;
   flam_module_to(model, FLAM_DTYPE_NONE, device, NULL);
   check();
   printf("model    %s, %ld parameters\n", o->conv ? "conv" : "mlp", (long)flam_module_numel(model));
@@ -391,8 +399,8 @@ static void run(const options *o) {
     free(c.accuracy);
   }
   check();
-  begun = now();
-  s = evaluate(model, held_out);
+  const double begun = now();
+  const score s = evaluate(model, held_out);
   printf("scored   %ld held-out images in %.1f ms\n", (long)flam_tensor_size(s.logits, 0),
          1e3 * (now() - begun));
   if (o->logits) write_logits(s.logits, o->logits);
@@ -403,12 +411,11 @@ static void run(const options *o) {
 int main(int argc, char **argv) {
   const options o = arguments(argc, argv);
   const char *problem = flam_library_load(NULL);
-  flam_scope frame;
   if (problem) {
     fprintf(stderr, "%s\n", problem);
     return 1;
   }
-  frame = flam_frame_push();
+  const flam_scope frame = flam_frame_push();
   if (o.threads) flam_set_num_threads((int32_t)o.threads);
   flam_manual_seed((uint64_t)o.seed);
   printf("flambeau %d.%d.%d   digits\n", (int)(flam_version() >> 16),

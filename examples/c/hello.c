@@ -16,7 +16,6 @@ int main(void) {
   flam_tensor *x;
   if (problem) return fprintf(stderr, "%s\n", problem), 1;
   x = flam_tensor_from_data(data, size, 2, FLAM_F32, NULL);
-  if (flam_tensor_format(flam_add_f64(x, 0.5), &text, NULL) != FLAM_OK)
-    text = flam_error_message();
+  if (flam_tensor_format(flam_add_f64(x, 0.5), &text, NULL) != FLAM_OK) text = flam_error_message();
   return puts(text) < 0;
 }

@@ -227,10 +227,11 @@ FLAM_API flam_bool flam_tensor_retains_grad(const flam_tensor *tensor);
 /** Takes a tensor out of the graph in place: it becomes a leaf that does not require grad.
  *
  * - `tensor`: any tensor but a view.
- * - returns: `FLAM_OK`.
+ * - returns: `tensor`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a view.
  */
-FLAM_API flam_status flam_tensor_detach_(flam_tensor *tensor);
+FLAM_BORROWED(tensor)
+FLAM_API flam_tensor *flam_tensor_detach_(flam_tensor *tensor);
 
 /** Which of its operation's results a tensor is.
  *
@@ -408,7 +409,7 @@ FLAM_API flam_bool flam_function_wanted(size_t index);
  * - returns: the saved value.
  * - errors: none but those of a failed operand.
  */
-FLAM_API flam_saved *flam_saved_make(const flam_tensor *tensor, int64_t output_nr FLAM_DEFAULT(-1));
+FLAM_API flam_saved *flam_saved_new(const flam_tensor *tensor, int64_t output_nr FLAM_DEFAULT(-1));
 
 /** The tensor that was kept.
  *

@@ -1382,7 +1382,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_leaky_relu_(flam_tensor *input, 
  */
 FLAM_API flam_module *flam_nn_leaky_relu(double negative_slope FLAM_DEFAULT(0.01));
 
-/** In-place form of `flam_elu`: exponential linear unit:
+/** In-place form of `flam_elu`: exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`,
+ * elementwise.
  *
  * - `input`: any shape; floating point.
  * - `alpha`: value that the negative side tends to; default 1.
@@ -1392,7 +1393,8 @@ FLAM_API flam_module *flam_nn_leaky_relu(double negative_slope FLAM_DEFAULT(0.01
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_elu_(flam_tensor *input, double alpha
     FLAM_DEFAULT(1));
 
-/** `flam_elu` as a module: exponential linear unit:
+/** `flam_elu` as a module: exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`,
+ * elementwise.
  *
  * - `alpha`: value that the negative side tends to; default 1.
  * - returns: the module.
@@ -1400,7 +1402,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_elu_(flam_tensor *input, double 
  */
 FLAM_API flam_module *flam_nn_elu(double alpha FLAM_DEFAULT(1));
 
-/** In-place form of `flam_selu`: scaled exponential linear unit:
+/** In-place form of `flam_selu`: scaled exponential linear unit: `elu` with the two constants that
+ * keep mean 0 and variance 1.
  *
  * - `input`: any shape; floating point.
  * - returns: `input` itself, without another count.
@@ -1408,14 +1411,16 @@ FLAM_API flam_module *flam_nn_elu(double alpha FLAM_DEFAULT(1));
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_selu_(flam_tensor *input);
 
-/** `flam_selu` as a module: scaled exponential linear unit:
+/** `flam_selu` as a module: scaled exponential linear unit: `elu` with the two constants that keep
+ * mean 0 and variance 1.
  *
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
 FLAM_API flam_module *flam_nn_selu(void);
 
-/** In-place form of `flam_celu`: continuously differentiable exponential linear unit:
+/** In-place form of `flam_celu`: continuously differentiable exponential linear unit: `max(x, 0) +
+ * min(0, alpha * (e^(x / alpha) - 1))`.
  *
  * - `input`: any shape; floating point.
  * - `alpha`: scale of the negative side, not 0; default 1.
@@ -1426,7 +1431,8 @@ FLAM_API flam_module *flam_nn_selu(void);
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_celu_(flam_tensor *input, double alpha
     FLAM_DEFAULT(1));
 
-/** `flam_celu` as a module: continuously differentiable exponential linear unit:
+/** `flam_celu` as a module: continuously differentiable exponential linear unit: `max(x, 0) +
+ * min(0, alpha * (e^(x / alpha) - 1))`.
  *
  * - `alpha`: scale of the negative side, not 0; default 1.
  * - returns: the module.
@@ -1814,6 +1820,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_slice_scatter_out(const flam_tenso
     flam_tensor *src, flam_tensor *out, const flam_slice_scatter_options *options);
 
 /** In-place form of `flam_scatter_reduce`: values joined with what is where an index names:
+ * `input[index[i][j]][j]` with `src[i][j]` for `dim` 0.
  *
  * - `input`: any tensor.
  * - `dim`: the dimension that `index` counts.
@@ -2283,7 +2290,8 @@ FLAM_API flam_tensor *flam_floor_divide_i64(const flam_tensor *input, int64_t ot
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_i64_(flam_tensor *input, int64_t
     other);
 
-/** In-place form of `flam_remainder`: `input - other * floor(input / other)` elementwise:
+/** In-place form of `flam_remainder`: `input - other * floor(input / other)` elementwise: the
+ * remainder with the sign of `other`, as Python's `%`.
  *
  * - `input`: any shape; any dtype but bool.
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
@@ -2320,7 +2328,8 @@ FLAM_API flam_tensor *flam_remainder_i64(const flam_tensor *input, int64_t other
 /** `flam_remainder_` where `other` is a number, which takes part in promotion by category only. */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_remainder_i64_(flam_tensor *input, int64_t other);
 
-/** In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise:
+/** In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise: the remainder
+ * with the sign of `input`, as C's `fmod`.
  *
  * - `input`: any shape; any dtype but bool.
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
@@ -3107,7 +3116,8 @@ FLAM_API flam_module *flam_nn_channel_shuffle(int64_t groups);
 FLAM_API flam_module *flam_nn_unfold(const int64_t *kernel_size, size_t n_kernel_size, const
     flam_im2col_options *options);
 
-/** `flam_col2im` as a module: sums columns into the images whose windows they are:
+/** `flam_col2im` as a module: sums columns into the images whose windows they are: the transpose
+ * of `flam_im2col`.
  *
  * - `output_size`: h and w of the images.
  * - `kernel_size`: size of the window.
@@ -3210,7 +3220,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_fill_(flam_tensor *input, 
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gather_out(const flam_tensor *input, int64_t dim,
     const flam_tensor *index, flam_tensor *out);
 
-/** In-place form of `flam_scatter`: elements written along a dimension:
+/** In-place form of `flam_scatter`: elements written along a dimension: `out[index[i][j]][j] =
+ * src[i][j]` for `dim` 0, elsewhere `input`.
  *
  * - `input`: any tensor.
  * - `dim`: the dimension that `index` counts.
@@ -3235,7 +3246,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_(flam_tensor *input, int
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_out(const flam_tensor *input, int64_t dim,
     const flam_tensor *index, const flam_tensor *src, flam_tensor *out);
 
-/** In-place form of `flam_scatter_add`: elements added along a dimension:
+/** In-place form of `flam_scatter_add`: elements added along a dimension: `out[index[i][j]][j] +=
+ * src[i][j]` for `dim` 0; equal indices add up.
  *
  * - `input`: any tensor.
  * - `dim`: the dimension that `index` counts.
@@ -3753,7 +3765,8 @@ FLAM_API flam_module *flam_nn_bce_with_logits_loss(FLAM_NULLABLE const flam_tens
  */
 FLAM_API flam_module *flam_nn_kl_div_loss(const flam_kl_div_options *options);
 
-/** `flam_ctc_loss` as a module: connectionist temporal classification:
+/** `flam_ctc_loss` as a module: connectionist temporal classification: how unlikely sequences of
+ * labels are, whatever steps of the inputs they belong to.
  *
  * - `options`: those of `flam_ctc_loss`.
  * - returns: the module.
@@ -5335,7 +5348,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_xlog1py_out(const flam_tensor *inp
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_zeta_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
 
-/** In-place form of `flam_igamma`: regularized lower incomplete gamma function:
+/** In-place form of `flam_igamma`: regularized lower incomplete gamma function: how much of a
+ * gamma distribution lies below.
  *
  * - `input`: the concentration, not negative.
  * - `other`: not negative; broadcasts with `input`; carries the gradient.
@@ -5356,7 +5370,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_igamma_(flam_tensor *input, cons
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_igamma_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
 
-/** In-place form of `flam_igammac`: regularized upper incomplete gamma function:
+/** In-place form of `flam_igammac`: regularized upper incomplete gamma function: how much of a
+ * gamma distribution lies above.
  *
  * - `input`: the concentration, not negative.
  * - `other`: not negative; broadcasts with `input`; carries the gradient.
@@ -5487,6 +5502,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_feature_dropout_(flam_tensor *in
     flam_dropout_options *options);
 
 /** In-place form of `flam_alpha_dropout`: dropout that keeps mean and variance of a normal input:
+ * dropped elements take the least value of SELU.
  *
  * - `input`: any shape; floating point.
  * - `options`: those of `flam_alpha_dropout`.
@@ -5497,6 +5513,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_alpha_dropout_(flam_tensor *inpu
     flam_dropout_options *options);
 
 /** `flam_alpha_dropout` as a module: dropout that keeps mean and variance of a normal input:
+ * dropped elements take the least value of SELU.
  *
  * - `p`: probability, from 0 to 1; default 0.5
  * - returns: the module.
@@ -6069,7 +6086,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nan_to_num_(flam_tensor *input, 
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nan_to_num_out(const flam_tensor *input, flam_tensor
     *out, const flam_nan_to_num_options *options);
 
-/** In-place form of `flam_heaviside`: the step function:
+/** In-place form of `flam_heaviside`: the step function: 0 below 0, 1 above 0, `values` at 0.
  *
  * - `input`: any dtype.
  * - `values`: broadcasts with `input`; its dtype.

@@ -8,6 +8,7 @@
 #ifndef FLAMBEAU_MODULE_H
 #define FLAMBEAU_MODULE_H
 
+#include "flambeau/autograd.h"
 #include "flambeau/common.h"
 #include "flambeau/state.h"
 
@@ -245,12 +246,11 @@ flam_module_zero_grad(flam_module *module, flam_bool set_to_none FLAM_DEFAULT(1)
 /** Sets whether autograd records operations on the parameters.
  *
  * - `module`: the root.
- * - `requires_grad`: default true.
+ * - `requires_grad`: whether they take part in backward.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DTYPE` for a parameter that is not floating point.
  */
-FLAM_API flam_status
-flam_module_requires_grad(flam_module *module, flam_bool requires_grad FLAM_DEFAULT(1));
+FLAM_API flam_status flam_module_set_requires_grad(flam_module *module, flam_bool requires_grad);
 
 /** Opens a scope in which memory is labelled with a module, as `flam_module_call` does by itself:
  * out-of-memory errors and snapshots name it by its path. For host languages that run modules.
@@ -286,38 +286,27 @@ enum { FLAM_HOOK_UNSPECIFIED = 0, FLAM_HOOK_FORWARD_PRE = 1, FLAM_HOOK_FORWARD =
 
 /** A function around a module's forward: sees the input (pre) or input and output; may replace
  *  them. */
-typedef struct flam_module_hook {
-  size_t struct_size; /* sizeof(flam_module_hook) */
+typedef struct flam_module_hook_callback {
+  size_t struct_size; /* sizeof(flam_module_hook_callback) */
   void *user; /* handed to the functions below */
   /* `output` is NULL before the forward; *out_replacement stays NULL to keep the input or output.
    */
-  flam_status (*run)(
+  flam_status (*call)(
       void *user, const flam_tensor *input, const flam_tensor *output,
       flam_tensor **out_replacement);
   void (*drop)(void *user); /* called exactly once */
-} flam_module_hook;
+} flam_module_hook_callback;
 
-/** Adds a hook to a module.
+/** Runs a function around every forward of a module.
  *
  * - `module`: the module.
  * - `moment`: before or after the forward function.
- * - `hook`: its functions; copied. `drop` is called exactly once, also where this call fails.
- * - `out_token`: for `flam_module_remove_hook`.
- * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown moment or struct size.
+ * - `hook`: the function; copied. `drop` is called exactly once, also where this call fails.
+ * - returns: the hook, to be removed or released.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown moment or struct size, or no function.
  */
-FLAM_API flam_status flam_module_add_hook(
-    flam_module *module, flam_hook_moment moment, const flam_module_hook *hook,
-    uint64_t *out_token);
-
-/** Removes a hook.
- *
- * - `module`: the module.
- * - `token`: from `flam_module_add_hook`.
- * - returns: `FLAM_OK`, also where it was removed before.
- * - errors: none but those of a failed operand.
- */
-FLAM_API flam_status flam_module_remove_hook(flam_module *module, uint64_t token);
+FLAM_API flam_hook *flam_module_register_hook(
+    flam_module *module, flam_hook_moment moment, const flam_module_hook_callback *hook);
 
 /** A module as PyTorch prints it.
  *

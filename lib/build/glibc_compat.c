@@ -33,10 +33,10 @@ HIDDEN uint32_t arc4random(void) {
 }
 
 /* 2.38. What newer headers call for strtol and its kin, with numbers that begin with 0b. */
-#define OLDER(result, name)                                                    \
-  result older_##name(const char *text, char **end, int base) __asm__(#name);  \
-  HIDDEN result __isoc23_##name(const char *text, char **end, int base) {      \
-    return older_##name(text, end, base);                                      \
+#define OLDER(result, name)                                                   \
+  result older_##name(const char *text, char **end, int base) __asm__(#name); \
+  HIDDEN result __isoc23_##name(const char *text, char **end, int base) {     \
+    return older_##name(text, end, base);                                     \
   }
 OLDER(long, strtol)
 OLDER(long long, strtoll)

@@ -2,7 +2,7 @@
 #include "capi/gen/targets.h"
 
 #include "base/error.h"
-#include "capi/callback.h"
+#include "capi/hook.h"
 #include "capi/scope_stack.h"
 #include "engine/backward.h"
 #include "graph/autograd_data.h"
@@ -12,39 +12,10 @@ namespace flambeau {
 
 namespace {
 
-// A function of the program as its table says. Removing it drops the program's data at once, or
-// after the call that is running.
-template <class Table> class ProgramHook {
+class ProgramTensorHook final : public capi::ProgramHook<TensorHook, flam_hook_callback> {
  public:
-  ProgramHook(const Table* given, const char* type)
-      : table(capi::sized_copy(given, type)), owner_(std::in_place, table.user, table.drop) {
-    check(table.call != nullptr, Code::invalid_argument, "register_hook: the hook has no function");
-  }
-
-  void remove() {
-    removed = true;
-    if (!running_) owner_.reset();
-  }
-
-  struct Running {
-    explicit Running(ProgramHook& h) : hook(h) { ++hook.running_; }
-    ~Running() {
-      if (--hook.running_ == 0 && hook.removed) hook.owner_.reset();
-    }
-    ProgramHook& hook;
-  };
-
-  const Table table;
-  bool removed = false;
-
- private:
-  std::optional<capi::Callback> owner_;
-  int running_ = 0;
-};
-
-class TensorHook final : public Hook, public ProgramHook<flam_hook_callback> {
- public:
-  explicit TensorHook(const flam_hook_callback* given) : ProgramHook(given, "flam_hook_callback") {}
+  explicit ProgramTensorHook(const flam_hook_callback* given)
+      : ProgramHook(given, "flam_hook_callback") {}
 
   Tensor call(const Tensor& grad) override {
     if (removed) return {};
@@ -56,7 +27,7 @@ class TensorHook final : public Hook, public ProgramHook<flam_hook_callback> {
   }
 };
 
-class ProgramNodeHook final : public NodeHook, public ProgramHook<flam_node_hook_callback> {
+class ProgramNodeHook final : public capi::ProgramHook<NodeHook, flam_node_hook_callback> {
  public:
   explicit ProgramNodeHook(const flam_node_hook_callback* given)
       : ProgramHook(given, "flam_node_hook_callback") {}
@@ -76,16 +47,6 @@ class ProgramNodeHook final : public NodeHook, public ProgramHook<flam_node_hook
     }
   }
 };
-
-template <class H> struct HookHandle final : flam_hook {
-  explicit HookHandle(Ref<H> h) : hook(std::move(h)) {}
-  void remove() override { hook->remove(); }
-  Ref<H> hook;
-};
-
-template <class H> Ref<flam_hook> handle_of(Ref<H> hook) {
-  return make_ref<HookHandle<H>>(std::move(hook));
-}
 
 }  // namespace
 
@@ -149,37 +110,38 @@ bool tensor_retains_grad(const Tensor& t) {
   return d && d->retains_grad && !is_leaf(t);
 }
 
-void tensor_detach_(const Tensor& t) {
-  if (modes.inference) return;
+Tensor tensor_detach_(const Tensor& t) {
+  if (modes.inference) return t;
   check(!t.base(), Code::autograd, "Can't detach views in-place. Use detach() instead: ", t);
-  AutogradData* d = t.impl()->autograd.get();
-  if (!d) return;
-  d->move_to(nullptr, 0);
-  d->requires_grad = d->retains_grad = false;
+  if (AutogradData* d = t.impl()->autograd.get()) {
+    d->move_to(nullptr, 0);
+    d->requires_grad = d->retains_grad = false;
+  }
+  return t;
 }
 
 int64_t tensor_output_nr(const Tensor& t) { return grad_fn(t) ? autograd_data(t).output_nr : 0; }
 
 Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* callback) {
-  auto hook = make_ref<TensorHook>(callback);
+  auto hook = make_ref<ProgramTensorHook>(callback);
   check(requires_grad(t), Code::autograd,
         "cannot register a hook on a tensor that doesn't require gradient: ", t);
   if (const Ref<Node> node = grad_fn(t)) {
-    node->hooks.push_back({hook, autograd_data(t).output_nr});
+    add_hook(node->hooks, Node::OutputHook{hook, autograd_data(t).output_nr});
   } else {
-    autograd_data(t).hooks.push_back(hook);
+    add_hook(autograd_data(t).hooks, hook);
   }
   return handle_of(std::move(hook));
 }
 
 Ref<flam_hook> tensor_register_post_accumulate_grad_hook(const Tensor& t,
                                                          const flam_hook_callback* callback) {
-  auto hook = make_ref<TensorHook>(callback);
+  auto hook = make_ref<ProgramTensorHook>(callback);
   check(requires_grad(t), Code::autograd,
         "cannot register a hook on a tensor that doesn't require gradient: ", t);
   check(is_leaf(t), Code::autograd,
         "post accumulate grad hooks cannot be registered on non-leaf tensors: ", t);
-  autograd_data(t).accumulated_hooks.push_back(hook);
+  add_hook(autograd_data(t).accumulated_hooks, hook);
   return handle_of(std::move(hook));
 }
 
@@ -222,7 +184,7 @@ Ref<flam_hook> node_register_hook(flam_node* n, const flam_node_hook_callback* c
   auto hook = make_ref<ProgramNodeHook>(callback);
   auto& hooks = n->edge.node ? n->edge.node->node_hooks : autograd_data(n->edge.leaf).node_hooks;
   if (!hooks) hooks = std::make_unique<NodeHooks>();
-  (before ? hooks->before : hooks->after).push_back(hook);
+  add_hook(before ? hooks->before : hooks->after, hook);
   return handle_of(std::move(hook));
 }
 
@@ -233,7 +195,7 @@ void node_release(flam_node* n) {
 // ---- saved values
 // ----------------------------------------------------------------------------------------
 
-Ref<flam_saved> saved_make(const Tensor& t, int64_t output_nr) {
+Ref<flam_saved> saved_new(const Tensor& t, int64_t output_nr) {
   return make_ref<flam_saved>(output_nr >= 0 ? Saved::output(t, uint32_t(output_nr))
                                              : Saved::hooked(t));
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
+#include "capi/hook.h"
 #include "capi/scope_stack.h"
 #include "device/label.h"
 
@@ -31,22 +32,21 @@ class CallbackModule final : public flam_module {
   decltype(flam_module_vtable::forward) forward_;
 };
 
-class CallbackHook final : public nn::ModuleHook {
+class ProgramModuleHook final : public ProgramHook<nn::ModuleHook, flam_module_hook_callback> {
  public:
-  explicit CallbackHook(const flam_module_hook& hook)
-      : callback_(hook.user, hook.drop), run_(hook.run) {}
-  Tensor run(const Tensor& input, const Tensor& output) override {
+  explicit ProgramModuleHook(const flam_module_hook_callback* given)
+      : ProgramHook(given, "flam_module_hook_callback") {}
+
+  Tensor call(const Tensor& input, const Tensor& output) override {
+    if (removed) return {};
+    const Running running(*this);
     return call_back(
-        "module hook",
+        "a module's hook",
         [&](flam_tensor** out) {
-          return run_(callback_.user(), handle(input), handle(output), out);
+          return table.call(table.user, handle(input), handle(output), out);
         },
         Result::optional);
   }
-
- private:
-  Callback callback_;
-  decltype(flam_module_hook::run) run_;
 };
 
 }  // namespace
@@ -140,7 +140,7 @@ bool module_is_training(const flam_module* m) { return m->training; }
 
 bool module_updates_buffers(const flam_module* m) { return m->updates_buffers(); }
 void module_zero_grad(flam_module* m, bool set_to_none) { nn::zero_grad(*m, set_to_none); }
-void module_requires_grad(flam_module* m, bool requires_grad) {
+void module_set_requires_grad(flam_module* m, bool requires_grad) {
   nn::set_requires_grad(*m, requires_grad);
 }
 
@@ -158,18 +158,14 @@ uint64_t module_push(const flam_module* m) {
 Tensor module_call(flam_module* m, const Tensor& input) { return m->call(input); }
 Tensor module_forward(flam_module* m, TensorsView inputs) { return m->call(inputs); }
 
-uint64_t module_add_hook(flam_module* m, int32_t moment, const flam_module_hook* hook) {
-  static std::atomic<uint64_t> next{1};
-  const flam_module_hook h = sized_copy(hook, "flam_module_hook");
-  auto wrapped = make_ref<CallbackHook>(h);
-  check(moment == FLAM_HOOK_FORWARD_PRE || moment == FLAM_HOOK_FORWARD, Code::invalid_argument,
-        "flam_module_add_hook: unknown moment ", moment);
-  m->hooks.push_back({next.fetch_add(1), moment, std::move(wrapped)});
-  return m->hooks.back().token;
-}
-
-void module_remove_hook(flam_module* m, uint64_t token) {
-  std::erase_if(m->hooks, [&](const auto& h) { return h.token == token; });
+Ref<flam_hook> module_register_hook(flam_module* m, int32_t moment,
+                                    const flam_module_hook_callback* callback) {
+  auto hook = make_ref<ProgramModuleHook>(callback);
+  const bool before = moment == FLAM_HOOK_FORWARD_PRE;
+  check(before || moment == FLAM_HOOK_FORWARD, Code::invalid_argument,
+        "flam_module_register_hook: unknown moment ", moment);
+  add_hook(before ? m->hooks_before : m->hooks_after, hook);
+  return handle_of(std::move(hook));
 }
 
 const char* module_format(const flam_module* m) {

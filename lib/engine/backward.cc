@@ -56,7 +56,7 @@ class Walk {
   void show(const Task& t, Tensors& dy, const NodeScope& scope);
   Tensors apply(Node& node, Tensors& dy);
   void conform_all(const Node& node, Tensors& dx);
-  Tensor run_hooks(const SmallVector<Ref<Hook>, 1>& hooks, Tensor grad);
+  Tensor run_hooks(const SmallVector<Ref<TensorHook>, 1>& hooks, Tensor grad);
 
   bool retain_, create_, accumulate_;
   UnpackedValues unpacked_;
@@ -201,7 +201,7 @@ void Walk::deliver(const Edge& e, Tensor grad, const Node* maker) {
 }
 
 // What a hook makes of a gradient: another value, not another kind of tensor.
-Tensor hooked(Hook& hook, const Tensor& grad) {
+Tensor hooked(TensorHook& hook, const Tensor& grad) {
   Tensor replaced = hook.call(grad);
   if (!replaced) return grad;
   check(std::ranges::equal(replaced.sizes(), grad.sizes()), Code::shape,
@@ -213,8 +213,8 @@ Tensor hooked(Hook& hook, const Tensor& grad) {
   return replaced;
 }
 
-Tensor Walk::run_hooks(const SmallVector<Ref<Hook>, 1>& hooks, Tensor grad) {
-  for (const Ref<Hook>& h : SmallVector<Ref<Hook>, 1>(hooks)) grad = hooked(*h, grad);
+Tensor Walk::run_hooks(const SmallVector<Ref<TensorHook>, 1>& hooks, Tensor grad) {
+  for (const Ref<TensorHook>& h : SmallVector<Ref<TensorHook>, 1>(hooks)) grad = hooked(*h, grad);
   return grad;
 }
 
@@ -255,8 +255,8 @@ void accumulate_with_hooks(const Tensor& leaf, Tensor g, bool create) {
   }
   accumulate_grad(leaf, std::move(g), create);
   if (hooked && seen.empty()) seen.push_back(autograd_data(leaf).grad);
-  const SmallVector<Ref<Hook>, 1> hooks(autograd_data(leaf).accumulated_hooks);
-  for (const Ref<Hook>& h : hooks) h->call(leaf);
+  const SmallVector<Ref<TensorHook>, 1> hooks(autograd_data(leaf).accumulated_hooks);
+  for (const Ref<TensorHook>& h : hooks) h->call(leaf);
   Tensors none;
   if (hooked) run_node_hooks(autograd_data(leaf).node_hooks->after, none, seen);
 }
@@ -284,8 +284,7 @@ void refuse_nan(const Node& node, TensorsView dx) {
 // Hooks see a node's incoming gradients and replace them; what was asked for is kept.
 void Walk::show(const Task& t, Tensors& dy, const NodeScope& scope) {
   const Node& node = *t.edge.node;
-  for (size_t i = 0; i < node.hooks.size(); ++i) {
-    const Node::TensorHook h = node.hooks[i];
+  for (const Node::OutputHook& h : SmallVector<Node::OutputHook, 1>(node.hooks)) {
     if (!dy[h.nr]) continue;
     dy[h.nr] = hooked(*h.hook, dy[h.nr]);
   }

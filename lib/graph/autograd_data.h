@@ -13,9 +13,9 @@ struct AutogradData : Pooled {
   bool retains_grad = false;
   uint32_t fresh_at = 0;
   Tensor grad;
-  SmallVector<Ref<Hook>, 1> hooks;              // leaves only; others keep them on the node
-  SmallVector<Ref<Hook>, 1> accumulated_hooks;  // run after a leaf's gradient was accumulated
-  std::unique_ptr<NodeHooks> node_hooks;        // of a leaf's AccumulateGrad
+  SmallVector<Ref<TensorHook>, 1> hooks;              // leaves only; others keep them on the node
+  SmallVector<Ref<TensorHook>, 1> accumulated_hooks;  // run after a leaf's gradient was accumulated
+  std::unique_ptr<NodeHooks> node_hooks;              // of a leaf's AccumulateGrad
   TensorImpl* self = nullptr;
 
   // Makes the tensor output `nr` of another node, or of none; a retained gradient is asked of that

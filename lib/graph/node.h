@@ -8,7 +8,7 @@
 #include "base/pooled.h"
 #include "base/thread_local.h"
 #include "device/runtime.h"
-#include "tensor/tensor.h"
+#include "graph/hook.h"
 
 namespace flambeau {
 
@@ -36,25 +36,6 @@ struct OutputMeta {
   uint16_t stream;  // the current one when the forward ran, on which the gradient runs too
 };
 
-// A function on gradients that the user registered; returns an undefined tensor to keep the
-// gradient.
-class Hook : public RefCounted {
- public:
-  virtual Tensor call(const Tensor& grad) = 0;
-};
-
-// A function of the program on all gradients that a node takes or gives.
-class NodeHook : public RefCounted {
- public:
-  // Before the node runs `given` are its gradients and `seen` is empty; after it, `given` are those
-  // that it computed and `seen` those that it was given. Entries of `given` may be replaced.
-  virtual void call(Tensors& given, TensorsView seen) = 0;
-};
-
-struct NodeHooks {
-  SmallVector<Ref<NodeHook>, 1> before, after;
-};
-
 class Node : public RefCounted, public Pooled {
  public:
   SmallVector<Edge, 3> next;           // one per operand, in order
@@ -62,11 +43,11 @@ class Node : public RefCounted, public Pooled {
   uint64_t sequence = next_sequence();
   const char* module = nullptr;  // that recorded it, interned
 
-  struct TensorHook {
-    Ref<Hook> hook;
+  struct OutputHook {
+    Ref<TensorHook> hook;
     uint32_t nr;
   };
-  SmallVector<TensorHook, 1> hooks;  // of non-leaf tensors, run on this node's incoming gradients
+  SmallVector<OutputHook, 1> hooks;  // of non-leaf tensors, run on this node's incoming gradients
   struct Retained {
     uint32_t nr;
     TensorImpl* tensor;  // not owned: the tensor owns this node and withdraws itself

@@ -123,7 +123,8 @@ bool flam_module::updates_buffers() const {
 Tensor flam_module::call(flambeau::TensorsView inputs) {
   const flambeau::ModuleLabel in_module(label());
   try {
-    return hooks.empty() ? forward(inputs) : call_with_hooks(inputs);
+    const bool hooked = !hooks_before.empty() || !hooks_after.empty();
+    return hooked ? call_with_hooks(inputs) : forward(inputs);
   } catch (...) {
     flambeau::nn::note_failure(*this);
     throw;
@@ -132,16 +133,16 @@ Tensor flam_module::call(flambeau::TensorsView inputs) {
 
 Tensor flam_module::call_with_hooks(flambeau::TensorsView inputs) {
   flambeau::Tensors current(inputs);
-  const std::vector<HookEntry> now = hooks;  // a hook may remove itself
-  for (const HookEntry& h : now) {
-    if (h.moment != 1 || current.empty() || !current[0]) continue;
-    Tensor replaced = h.hook->run(current[0], Tensor());
+  using Hooks =
+      std::vector<flambeau::Ref<flambeau::nn::ModuleHook>>;  // copied: one may remove itself
+  for (const auto& hook : Hooks(hooks_before)) {
+    if (current.empty() || !current[0]) break;
+    Tensor replaced = hook->call(current[0], Tensor());
     if (replaced) current[0] = std::move(replaced);
   }
   Tensor y = forward(current);
-  for (const HookEntry& h : now) {
-    if (h.moment != 2) continue;
-    Tensor replaced = h.hook->run(current.empty() ? Tensor() : current[0], y);
+  for (const auto& hook : Hooks(hooks_after)) {
+    Tensor replaced = hook->call(current.empty() ? Tensor() : current[0], y);
     if (replaced) y = std::move(replaced);
   }
   return y;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/hook.h"
 #include "tensor/state.h"
 #include "tensor/tensor.h"
 
@@ -46,9 +47,9 @@ struct Buffer {
 };
 
 // Before the forward function `output` is undefined; an undefined result changes nothing.
-class ModuleHook : public RefCounted {
+class ModuleHook : public Hook {
  public:
-  virtual Tensor run(const Tensor& input, const Tensor& output) = 0;
+  virtual Tensor call(const Tensor& input, const Tensor& output) = 0;
 };
 
 }  // namespace flambeau::nn
@@ -91,12 +92,7 @@ struct flam_module : flambeau::RefCounted {
   flambeau::nn::Named<Tensor> parameters;
   flambeau::nn::Named<flambeau::nn::Buffer> buffers;
   flambeau::nn::Named<flambeau::Ref<flam_module>> children;
-  struct HookEntry {
-    uint64_t token;
-    int32_t moment;
-    flambeau::Ref<flambeau::nn::ModuleHook> hook;
-  };
-  std::vector<HookEntry> hooks;
+  std::vector<flambeau::Ref<flambeau::nn::ModuleHook>> hooks_before, hooks_after;
 
  private:
   Tensor call_with_hooks(flambeau::TensorsView inputs);

@@ -18,7 +18,7 @@
 #define HIDDEN 64
 
 static flam_tensor *a, *b, *x, *y, *params[4];
-static flam_module* model;
+static flam_module *model;
 static flam_optimizer *optimizer, *functional_optimizer;
 
 static void check(void) {
@@ -27,22 +27,22 @@ static void check(void) {
   exit(1);
 }
 
-static void measured(const char* name, void (*call)(void), double seconds) {
+static void measured(const char *name, void (*call)(void), double seconds) {
   call();
   check();
   row(name, call, seconds);
   check();
 }
 
-static flam_tensor* randn(int64_t rows, int64_t columns) {
+static flam_tensor *randn(int64_t rows, int64_t columns) {
   const int64_t size[2] = {rows, columns};
   return flam_randn(size, 2, NULL);
 }
 
 static void add(void) { flam_tensor_release(flam_add(a, b)); }
 
-static void learn(flam_tensor* prediction, flam_optimizer* with) {
-  flam_tensor* loss = flam_mse_loss(prediction, y, FLAM_REDUCTION_MEAN);
+static void learn(flam_tensor *prediction, flam_optimizer *with) {
+  flam_tensor *loss = flam_mse_loss(prediction, y, FLAM_REDUCTION_MEAN);
   flam_optimizer_zero_grad(with, 1);
   flam_backward(loss);
   flam_optimizer_step(with);
@@ -59,7 +59,7 @@ static void mlp_functional(void) {
   flam_tensor_release(active);
 }
 
-static flam_module* new_model(void) {
+static flam_module *new_model(void) {
   flam_module *m = flam_nn_sequential(), *parts[3];
   int i;
   parts[0] = flam_nn_linear(INPUTS, HIDDEN, NULL);
@@ -73,18 +73,18 @@ static flam_module* new_model(void) {
 }
 
 /* Adam over the parameters of a model, which `into` then holds. */
-static flam_optimizer* adam(const flam_module* of, flam_tensor* into[4]) {
-  static const char* const names[4] = {"0.weight", "0.bias", "2.weight", "2.bias"};
+static flam_optimizer *adam(const flam_module *of, flam_tensor *into[4]) {
+  static const char *const names[4] = {"0.weight", "0.bias", "2.weight", "2.bias"};
   int i;
   for (i = 0; i < 4; ++i) into[i] = flam_module_parameter(of, names[i]);
   return flam_adam_new(into, 4, NULL);
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   const double seconds = argc > 1 ? atof(argv[1]) : 0.5;
-  const char* problem = flam_library_load(NULL);
-  flam_module* other;
-  flam_tensor* own[4];
+  const char *problem = flam_library_load(NULL);
+  flam_module *other;
+  flam_tensor *own[4];
   const int64_t one = 1;
   int i;
   if (problem) {

@@ -101,9 +101,8 @@ static void test_casts_are_made_anew(void) {
 /* One step on the sum of two parameters, of which the second one's gradient is `slope`. */
 static void step(flam_grad_scaler *scaler, flam_optimizer *optimizer, flam_tensor **params,
                  double slope) {
-  flam_tensor *second = flam_mul_f64(params[1], slope),
-              *both = flam_add(params[0], second), *loss = flam_sum(both, NULL),
-              *scaled = flam_grad_scaler_scale(scaler, loss);
+  flam_tensor *second = flam_mul_f64(params[1], slope), *both = flam_add(params[0], second),
+              *loss = flam_sum(both, NULL), *scaled = flam_grad_scaler_scale(scaler, loss);
   CHECK(flam_optimizer_zero_grad(optimizer, 1) == FLAM_OK);
   CHECK(flam_backward(scaled) == FLAM_OK);
   CHECK(flam_grad_scaler_step(scaler, optimizer) == FLAM_OK);

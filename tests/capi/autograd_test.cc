@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 #include "capi/callback.h"
+#include "graph/autograd_data.h"
 #include "graph/mode.h"
+#include "nn/module.h"
 #include "ops/ops.h"
 
 namespace flambeau {
@@ -161,6 +163,46 @@ flam_function cube(Counter& c) {
   return f;
 }
 
+// A program that sets and removes a hook in every step does not make its lists longer.
+TEST(Hooks, RemovedOnesLeaveTheirList) {
+  Counter c;
+  const flam_hook_callback on_gradient = hook_of(c);
+  const flam_node_hook_callback on_node{
+      sizeof on_node, &c,
+      [](void*, flam_tensor* const*, size_t, flam_tensor* const*, size_t, flam_tensor**,
+         size_t) -> flam_status { return FLAM_OK; },
+      nullptr};
+  const flam_module_hook_callback on_module{sizeof on_module, &c,
+                                            [](void*, const flam_tensor*, const flam_tensor*,
+                                               flam_tensor**) -> flam_status { return FLAM_OK; },
+                                            nullptr};
+  const Tensor leaf = values({1}, true), y = ops::neg(leaf);
+  const Ref<flam_node> node = capi::tensor_grad_fn(y);
+  const auto module = make_ref<flam_module>("Empty");
+  for (int i = 0; i < 3; ++i) {
+    for (const Ref<flam_hook>& hook :
+         {capi::tensor_register_hook(leaf, &on_gradient),
+          capi::tensor_register_hook(y, &on_gradient),
+          capi::tensor_register_post_accumulate_grad_hook(leaf, &on_gradient),
+          capi::node_register_hook(node.get(), &on_node, true),
+          capi::node_register_hook(node.get(), &on_node, false),
+          capi::module_register_hook(module.get(), FLAM_HOOK_FORWARD_PRE, &on_module),
+          capi::module_register_hook(module.get(), FLAM_HOOK_FORWARD, &on_module)}) {
+      hook->remove();
+    }
+  }
+  EXPECT_EQ(c.drops, 9);
+  const AutogradData& data = autograd_data(leaf);
+  const Node& recorded = *grad_fn(y);
+  EXPECT_EQ(data.hooks.size(), 1u);
+  EXPECT_EQ(data.accumulated_hooks.size(), 1u);
+  EXPECT_EQ(recorded.hooks.size(), 1u);
+  EXPECT_EQ(recorded.node_hooks->before.size(), 1u);
+  EXPECT_EQ(recorded.node_hooks->after.size(), 1u);
+  EXPECT_EQ(module->hooks_before.size(), 1u);
+  EXPECT_EQ(module->hooks_after.size(), 1u);
+}
+
 TEST(Function, GradientComesFromTheProgram) {
   Counter c;
   c.factor = 7;
@@ -223,7 +265,7 @@ TEST(Function, ResultThatIsAnOperandIsAnotherHandle) {
 
 TEST(SavedValue, NoticesWrites) {
   const Tensor x = values({1, 2});
-  const auto saved = capi::saved_make(x, -1);
+  const auto saved = capi::saved_new(x, -1);
   EXPECT_TRUE(capi::saved_get(saved.get()).is_same(x));
   ops::zero_(x);
   EXPECT_NE(error_of(Code::autograd, [&] { capi::saved_get(saved.get()); }).find("\"zero_\" wrote"),

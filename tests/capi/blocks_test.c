@@ -2,9 +2,7 @@
  * right shape, gradients that reach every parameter, errors that name the option. */
 #include "check.h"
 
-static flam_tensor *noise(const int64_t *size, size_t n) {
-  return flam_randn(size, n, NULL);
-}
+static flam_tensor *noise(const int64_t *size, size_t n) { return flam_randn(size, n, NULL); }
 
 /* Calls the module, checks the result's shape and that every parameter receives a gradient. */
 static void check_forward(flam_module *module, const int64_t *in, size_t n_in, const int64_t *out,
@@ -93,21 +91,18 @@ static void test_recurrence(void) {
   flam_nn_recurrent_options recurrent_options = FLAM_NN_RECURRENT_OPTIONS_INIT;
   recurrent_options.num_layers = 2;
   recurrent_options.bidirectional = 1;
-  flam_module *m =
-      flam_nn_recurrent(FLAM_RECURRENT_LSTM, 4, 3, &recurrent_options);
+  flam_module *m = flam_nn_recurrent(FLAM_RECURRENT_LSTM, 4, 3, &recurrent_options);
   flam_tensor *w;
   check_text(m, "LSTM(4, 3, num_layers=2, bidirectional=True)");
   w = flam_module_parameter(m, "weight_hh_l1_reverse");
   CHECK(w && flam_tensor_size(w, 0) == 12);
   flam_tensor_release(w);
   check_forward(m, in, 3, out, 3, 16);
-  check_forward(flam_nn_recurrent(FLAM_RECURRENT_GRU, 4, 6, NULL),
-                in, 3, out, 3, 4);
+  check_forward(flam_nn_recurrent(FLAM_RECURRENT_GRU, 4, 6, NULL), in, 3, out, 3, 4);
   flam_nn_recurrent_options recurrent_options_2 = FLAM_NN_RECURRENT_OPTIONS_INIT;
   recurrent_options_2.bias = 0;
-  check_forward(
-      flam_nn_recurrent(FLAM_RECURRENT_RNN_TANH, 4, 6, &recurrent_options_2), in, 3,
-      out, 3, 2);
+  check_forward(flam_nn_recurrent(FLAM_RECURRENT_RNN_TANH, 4, 6, &recurrent_options_2), in, 3, out,
+                3, 2);
   flam_nn_recurrent_options recurrent_options_3 = FLAM_NN_RECURRENT_OPTIONS_INIT;
   recurrent_options_3.proj_size = 2;
   CHECK(!flam_nn_recurrent(FLAM_RECURRENT_GRU, 4, 6, &recurrent_options_3));

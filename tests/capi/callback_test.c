@@ -73,17 +73,17 @@ static flam_status after(void *user, const flam_tensor *input, const flam_tensor
 
 static void test_modules(void) {
   flam_module_vtable table = {sizeof(flam_module_vtable), NULL, NULL, NULL};
-  flam_module_hook hook = {sizeof(flam_module_hook), NULL, NULL, NULL};
+  flam_module_hook_callback hook = {sizeof(flam_module_hook_callback), NULL, NULL, NULL};
   flam_tensor *x = vector(1, 2), *y = NULL;
   flam_module *m;
-  uint64_t token = 0;
   int i;
   table.forward = forward;
-  hook.run = after;
+  hook.call = after;
   m = flam_module_new("Careless", &table);
   for (i = 0; i < 3; ++i) UNDISTURBED(CHECK(equals(flam_module_call(m, x), 3, 6)));
   CHECK(equals(cache, 1, 2));
-  CHECK(flam_module_add_hook(m, FLAM_HOOK_FORWARD, &hook, &token) == FLAM_OK);
+  flam_hook_release(flam_module_register_hook(m, FLAM_HOOK_FORWARD, &hook));
+  CHECK(flam_error_code() == FLAM_OK);
   UNDISTURBED(y = flam_tensor_retain(flam_module_call(m, x)));
   CHECK(equals(y, 6, 12)); /* the caller's frame is gone, its retained result is not */
   flam_tensor_release(y);

@@ -61,8 +61,7 @@ static void test_a_mismatch_names_every_operand(void) {
   const int64_t shape[2] = {2, 2};
   flam_creation_options ones_options = FLAM_CREATION_OPTIONS_INIT;
   ones_options.device = sim(0);
-  flam_tensor *x = flam_ones(shape, 2, &ones_options),
-              *w = flam_ones(shape, 2, NULL);
+  flam_tensor *x = flam_ones(shape, 2, &ones_options), *w = flam_ones(shape, 2, NULL);
   flam_tensor *b = flam_ones(shape, 1, NULL);
   const char *text;
   CHECK(flam_linear(x, w, b) == NULL && flam_error_code() == FLAM_ERROR_DEVICE_MISMATCH);

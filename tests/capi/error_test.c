@@ -5,11 +5,11 @@
 #include <pthread.h>
 
 static int dropped;
-static void count_drop(void* payload) { dropped += *(int*)payload; }
+static void count_drop(void *payload) { dropped += *(int *)payload; }
 
 static void test_success_leaves_the_record_alone(void) {
-  flam_tensor* x = vector(1, -2);
-  flam_tensor* y = flam_neg(x);
+  flam_tensor *x = vector(1, -2);
+  flam_tensor *y = flam_neg(x);
   CHECK(y && flam_error_code() == FLAM_OK);
   CHECK(flam_error_message()[0] == '\0');
   CHECK(flam_error_take() == NULL);
@@ -25,10 +25,10 @@ static void test_success_leaves_the_record_alone(void) {
 static void test_a_chain_keeps_its_first_error(void) {
   const int64_t size[1] = {3};
   const double data[3] = {1, 2, 3};
-  flam_tensor* x = vector(1, 2);
-  flam_tensor* odd = flam_tensor_from_data(data, size, 1, FLAM_F64, NULL);
-  flam_tensor* bad = flam_add(x, odd);
-  flam_tensor* y;
+  flam_tensor *x = vector(1, 2);
+  flam_tensor *odd = flam_tensor_from_data(data, size, 1, FLAM_F64, NULL);
+  flam_tensor *bad = flam_add(x, odd);
+  flam_tensor *y;
   CHECK(bad == NULL && flam_error_code() == FLAM_ERROR_SHAPE);
   y = flam_neg(flam_abs(bad));
   CHECK(y == NULL && flam_error_code() == FLAM_ERROR_SHAPE);
@@ -40,7 +40,7 @@ static void test_a_chain_keeps_its_first_error(void) {
 }
 
 static void test_a_null_operand_is_named(void) {
-  flam_tensor* x = vector(1, 2);
+  flam_tensor *x = vector(1, 2);
   CHECK(flam_neg(NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg: input is NULL");
   CHECK(flam_add(x, NULL) == NULL);
@@ -57,9 +57,9 @@ static void test_a_null_operand_is_named(void) {
 static void test_a_nullable_operand_fails_while_an_error_is_pending(void) {
   const int64_t size[2] = {2, 2};
   const double data[4] = {1, 0, 0, 1};
-  flam_tensor* x = vector(3, 4);
-  flam_tensor* w = flam_tensor_from_data(data, size, 2, FLAM_F64, NULL);
-  flam_tensor* y = flam_linear(x, w, NULL);
+  flam_tensor *x = vector(3, 4);
+  flam_tensor *w = flam_tensor_from_data(data, size, 2, FLAM_F64, NULL);
+  flam_tensor *y = flam_linear(x, w, NULL);
   CHECK(y && equals(y, 3, 4));
   CHECK(flam_linear(x, w, flam_neg(NULL)) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg: input is NULL");
@@ -69,7 +69,7 @@ static void test_a_nullable_operand_fails_while_an_error_is_pending(void) {
 }
 
 static void test_numbers_that_are_no_enumerators(void) {
-  flam_tensor* x = vector(1, 2);
+  flam_tensor *x = vector(1, 2);
   const int64_t size[1] = {2};
   CHECK(flam_tensor_from_data(NULL, size, 1, 99, NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number 99");
@@ -86,7 +86,7 @@ static void test_numbers_that_are_no_enumerators(void) {
 
 static void test_a_refused_call_drops_what_it_was_given(void) {
   int one = 1;
-  flam_tensor* x;
+  flam_tensor *x;
   const int64_t size[1] = {2};
   dropped = 0;
   CHECK(flam_tensor_from_blob(&one, NULL, 1, FLAM_F32, count_drop, &one, NULL) == NULL);
@@ -139,29 +139,29 @@ static void test_records_are_taken_and_restored(void) {
   CHECK(flam_error_code() == FLAM_OK);
 }
 
-static void* fail_elsewhere(void* out) {
-  int* code = (int*)out;
+static void *fail_elsewhere(void *out) {
+  int *code = (int *)out;
   code[0] = flam_error_code();
   flam_neg(NULL);
   code[1] = flam_error_code();
   return flam_error_take();
 }
 
-static void* leave_an_error(void* payload) {
+static void *leave_an_error(void *payload) {
   flam_error_set("left", payload, count_drop);
   return NULL;
 }
 
 static void test_every_thread_has_its_own(void) {
   pthread_t thread;
-  void* taken;
+  void *taken;
   int code[2], hundred = 100;
   flam_error_set("mine", NULL, NULL);
   CHECK(pthread_create(&thread, NULL, fail_elsewhere, code) == 0 &&
         pthread_join(thread, &taken) == 0);
   CHECK(code[0] == FLAM_OK && code[1] == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_CALLBACK, "mine");
-  flam_error_restore((flam_error*)taken);
+  flam_error_restore((flam_error *)taken);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg: input is NULL");
   dropped = 0;
   CHECK(pthread_create(&thread, NULL, leave_an_error, &hundred) == 0 &&
@@ -179,8 +179,8 @@ static void test_versions(void) {
 }
 
 /* Before the library is loaded, and after loading has failed, calls fail and say so. */
-static void test_calls_without_a_library(const char* reason) {
-  flam_optimizer* nothing = NULL;
+static void test_calls_without_a_library(const char *reason) {
+  flam_optimizer *nothing = NULL;
   double value = 3;
   CHECK(flam_neg(NULL) == NULL && flam_optimizer_step(nothing) == FLAM_ERROR_LIBRARY_MISSING);
   CHECK(flam_optimizer_lr(nothing, 0) == 0 && flam_tensor_numel(NULL) == 0 && value == 3);
@@ -192,7 +192,7 @@ static void test_calls_without_a_library(const char* reason) {
 }
 
 static void test_a_status_is_the_calls_own(void) {
-  flam_tensor* x = vector(1, 2);
+  flam_tensor *x = vector(1, 2);
   double value = 0;
   flam_neg(NULL);
   CHECK(flam_tensor_item_f64(x, &value) == FLAM_ERROR_SHAPE); /* two elements */
@@ -204,8 +204,8 @@ static void test_a_status_is_the_calls_own(void) {
 }
 
 static void test_texts_speak_the_readers_language(void) {
-  flam_tensor* x = vector(1, 2);
-  flam_error* taken;
+  flam_tensor *x = vector(1, 2);
+  flam_error *taken;
   CHECK(flam_bincount(x, NULL, 0) == NULL);
   CHECK(strstr(flam_error_message(), "convert it: flam_to(x) with FLAM_I64"));
   CHECK(strstr(flam_error_message_in(FLAM_LANGUAGE_PYTHON), "convert it: x.to(int64)"));
@@ -228,8 +228,8 @@ static void test_loading_says_why_it_failed(void) {
 
 /* What failed to load leaves what is loaded in use; loading it again changes nothing. */
 static void test_a_library_stays_loaded(void) {
-  flam_tensor* x = vector(1, 2);
-  flam_tensor* (*const neg)(const flam_tensor*) = flam_neg;
+  flam_tensor *x = vector(1, 2);
+  flam_tensor *(*const neg)(const flam_tensor *) = flam_neg;
   CHECK(flam_library_load("/nowhere/libflambeau.so.0") != NULL);
   CHECK(flam_neg == neg && equals(flam_neg(x), -1, -2) && flam_error_code() == FLAM_OK);
   CHECK(flam_library_load("libc.so.6") != NULL);

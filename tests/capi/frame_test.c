@@ -55,10 +55,10 @@ static void test_in_place_and_out_forms_add_no_count(void) {
 /* Every type of handle has one retain, which survives frames, and one keep. */
 static void test_retain_and_keep_of_other_handles(void) {
   const flam_scope outer = flam_frame_push(), frame = flam_frame_push();
-  flam_tensor* x = vector(1, 2);
+  flam_tensor *x = vector(1, 2);
   flam_module *module = flam_module_retain(flam_nn_sequential()), *kept = flam_nn_dropout(0.5);
-  flam_generator* generator = flam_generator_retain(flam_generator_new(0));
-  flam_tensor_list* list = flam_tensor_list_keep(flam_tensor_list_new(&x, 1));
+  flam_generator *generator = flam_generator_retain(flam_generator_new(0));
+  flam_tensor_list *list = flam_tensor_list_keep(flam_tensor_list_new(&x, 1));
   CHECK(flam_module_keep(kept) == kept && flam_generator_retain(NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_generator_retain: generator is NULL");
   CHECK(flam_frame_pop(frame) == FLAM_OK);
@@ -71,7 +71,7 @@ static void test_retain_and_keep_of_other_handles(void) {
   CHECK(live() == 0);
 }
 
-static void* leave_frames_open(void* argument) {
+static void *leave_frames_open(void *argument) {
   CHECK(flam_frame_push() && vector(1, 2) && flam_frame_push() && vector(3, 4));
   return argument;
 }
@@ -106,21 +106,21 @@ static void test_failures_in_a_frame(void) {
 }
 
 /* A hook's result is handed to the engine: the frame around backward must not release it again. */
-static flam_status twice(void* user, const flam_tensor* grad, flam_tensor** out_grad) {
-  ++*(int*)user;
+static flam_status twice(void *user, const flam_tensor *grad, flam_tensor **out_grad) {
+  ++*(int *)user;
   *out_grad = flam_add(grad, grad);
   return FLAM_OK;
 }
 
-static flam_status refuse(void* user, const flam_tensor* grad, flam_tensor** out_grad) {
+static flam_status refuse(void *user, const flam_tensor *grad, flam_tensor **out_grad) {
   (void)grad;
   (void)out_grad;
   flam_error_set("refused by the hook", user, NULL);
   return FLAM_ERROR_CALLBACK;
 }
 
-static flam_hook_callback hook_of(flam_status (*call)(void*, const flam_tensor*, flam_tensor**),
-                                  int* user) {
+static flam_hook_callback hook_of(flam_status (*call)(void *, const flam_tensor *, flam_tensor **),
+                                  int *user) {
   flam_hook_callback hook;
   memset(&hook, 0, sizeof hook);
   hook.struct_size = sizeof hook;
@@ -138,7 +138,7 @@ static void test_handles_handed_over_by_callbacks(void) {
   flam_tensor *x = flam_tensor_from_data(data, size, 1, FLAM_F64, &tensor_from_data_options), *grad;
   const flam_hook_callback hook = hook_of(twice, &calls);
   const flam_scope frame = flam_frame_push();
-  flam_tensor* y;
+  flam_tensor *y;
   CHECK(flam_tensor_register_hook(x, &hook) != NULL);
   y = flam_sum(x, NULL);
   CHECK(flam_backward(y) == FLAM_OK && calls == 1);
@@ -156,10 +156,10 @@ static void test_an_error_before_a_callback_stays_first(void) {
   const int64_t size[1] = {2};
   flam_tensor_from_data_options tensor_from_data_options = FLAM_TENSOR_FROM_DATA_OPTIONS_INIT;
   tensor_from_data_options.requires_grad = 1;
-  flam_tensor* x = flam_tensor_from_data(data, size, 1, FLAM_F64, &tensor_from_data_options);
+  flam_tensor *x = flam_tensor_from_data(data, size, 1, FLAM_F64, &tensor_from_data_options);
   const flam_hook_callback hook = hook_of(refuse, &user);
   const flam_scope frame = flam_frame_push();
-  flam_tensor* y;
+  flam_tensor *y;
   CHECK(flam_tensor_register_hook(x, &hook) != NULL);
   y = flam_sum(x, NULL);
   flam_autograd_backward_options keep = FLAM_AUTOGRAD_BACKWARD_OPTIONS_INIT;
@@ -191,7 +191,7 @@ static void test_the_report(void) {
   flam_tensor_release(c); /* made before tracking began: nobody's concern */
   flam_neg(NULL);
   {
-    flam_error* error = flam_error_take();
+    flam_error *error = flam_error_take();
     CHECK(strcmp(flam_leak_report(), "1 x flam_error from flam_error_take\n") == 0);
     flam_error_release(error);
   }

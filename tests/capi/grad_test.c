@@ -74,8 +74,7 @@ static void test_modes(void) {
 
 static void test_backward_and_grad(void) {
   const flam_scope frame = flam_frame_push();
-  flam_tensor *x = leaf(2, 3),
-              *y = flam_sum(flam_mul(flam_mul(x, x), x), NULL);
+  flam_tensor *x = leaf(2, 3), *y = flam_sum(flam_mul(flam_mul(x, x), x), NULL);
   flam_tensor_list *first, *second;
   flam_tensor *slope;
   CHECK(backward(y, 1) == FLAM_OK && gradient_is(x, 12, 27));
@@ -139,7 +138,7 @@ static void test_a_gradient_in_c(void) {
   flam_scope off = flam_grad_mode_push(0);
   raw = flam_mul(x, x);
   CHECK(flam_scope_pop(off) == FLAM_OK);
-  state.x = flam_saved_make(x, -1);
+  state.x = flam_saved_new(x, -1);
   memset(&function, 0, sizeof function);
   function.struct_size = sizeof function;
   function.user = &state;

@@ -10,7 +10,7 @@ enum { deep = 70 };
 
 typedef struct {
   int taken, given, dropped, gone; /* the calls of each function */
-  flam_status fails;                     /* with which `take` answers */
+  flam_status fails;               /* with which `take` answers */
 } counts;
 
 static pthread_key_t key; /* of the word that a thread keeps */

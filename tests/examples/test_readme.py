@@ -93,7 +93,9 @@ def test_the_test_command_installs_all_that_is_missing(monkeypatch):
     import doctor
 
     calls = []
-    bare = [(name, lambda: "", use, package, stage) for name, _, use, package, stage in doctor.TOOLS]
+    bare = [
+        (name, lambda: "", use, package, stage) for name, _, use, package, stage in doctor.TOOLS
+    ]
     monkeypatch.setattr(doctor, "TOOLS", bare)
     monkeypatch.setattr(doctor, "root_prefix", list)
     monkeypatch.setattr(doctor.shutil, "which", lambda name: name)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 TOOLS = Path(sys.executable).parent  # the virtual environment's
+C_STYLE = "examples/c/.clang-format"
 
 
 def tool(name: str) -> str | None:
@@ -26,19 +27,18 @@ def run(command: list[str], root: Path) -> list[str]:
 
 
 def cpp(root: Path, files: list[Path], fix: bool) -> list[str]:
-    sources = [
-        str(f)
-        for f in files
-        if f.suffix in {".cc", ".h", ".cu"} and f.parts[0] in {"lib", "tests", "include"}
-    ]
     program = tool("clang-format")
     if not program:
         return ["clang-format is not there: make setup"]
-    faults = run([program, *(["-i"] if fix else ["--dry-run", "-Werror"]), *sources], root)
+    command = [program, *(["-i"] if fix else ["--dry-run", "-Werror"])]
+    folders = {"lib", "tests", "include"}
+    sources = [f for f in files if f.suffix in {".cc", ".h", ".cu"} and f.parts[0] in folders]
+    in_c = [f"--style=file:{C_STYLE}", *(f for f in files if f.suffix == ".c")]
+    said = run([*command, *map(str, sources)], root) + run([*command, *map(str, in_c)], root)
     return sorted(
         {
             line.split(": error")[0] + ": not formatted (make fmt)"
-            for line in faults
+            for line in said
             if ": error" in line
         }
     )

@@ -273,11 +273,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
             _raise()
 
     retain_grad, record_stream = api.tensor_retain_grad, api.tensor_record_stream
-
-    def detach_(self):
-        """Takes the tensor out of the graph in place."""
-        api.tensor_detach_(self)
-        return self
+    detach_ = api.tensor_detach_
 
     # ---- values
 

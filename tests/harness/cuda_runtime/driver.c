@@ -74,9 +74,9 @@ SHOWN int standin_devices(int *out) {
     const size_t length = strcspn(at, ",");
     char *end = NULL;
     const long number = strtol(at, &end, 10);
-    const int gpu = strncmp(at, "GPU-", 4) == 0 ? by_uuid(at, length)
+    const int gpu = strncmp(at, "GPU-", 4) == 0                              ? by_uuid(at, length)
                     : end == at || number < 0 || number >= standin_machine() ? -1
-                                                                            : (int)number;
+                                                                             : (int)number;
     if (gpu < 0) return count;
     for (int i = 0; i < count; ++i)
       if (out[i] == gpu) return 0;

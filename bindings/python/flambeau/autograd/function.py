@@ -73,7 +73,7 @@ class FunctionCtx:
             if id(t) not in changed:
                 place.pop(id(t), None)
         self._saved = [
-            None if t is None else (api.saved_make(t, place.get(id(t), -1)), weakref.ref(t))
+            None if t is None else (api.saved_new(t, place.get(id(t), -1)), weakref.ref(t))
             for t in self._to_save
         ]
         self._to_save = ()

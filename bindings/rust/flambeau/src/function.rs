@@ -111,7 +111,7 @@ impl Context {
             let number = outputs.iter().position(|y| y.is(&tensor)).map_or(-1, |n| n as i64);
             // SAFETY: `tensor` is a handle of ours until the end of the turn; the number is a
             // result's or -1.
-            kept.push(unsafe { made(sys::flam_saved_make(tensor.raw(), number))? });
+            kept.push(unsafe { made(sys::flam_saved_new(tensor.raw(), number))? });
         }
         self.saved = RwLock::new(Some(kept));
         Ok(())

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     access::writing,
-    call::{check, made},
+    call::made,
     callback::{borrowed, drop_user, guarded, into_user, user_of},
     nn::Layer,
     sys, Hook, HookMoment, Result, Tensor,
@@ -103,37 +103,33 @@ where
 }
 
 impl Layer {
-    fn add_hook<F>(&mut self, moment: HookMoment, hook: F) -> Result<u64>
+    fn register<F>(&mut self, moment: HookMoment, hook: F) -> Result<Hook>
     where
         F: Fn(&Tensor, Option<&Tensor>) -> Result<Option<Tensor>> + Send + Sync + 'static,
     {
-        let callback = sys::flam_module_hook {
-            struct_size: size_of::<sys::flam_module_hook>(),
+        let callback = sys::flam_module_hook_callback {
+            struct_size: size_of::<sys::flam_module_hook_callback>(),
             user: into_user(hook),
-            run: Some(around_forward::<F>),
+            call: Some(around_forward::<F>),
             drop: Some(drop_user::<F>),
         };
-        let mut token = 0;
         let _access = writing();
-        // SAFETY: `self` keeps the module, and `token` is a place to write to; the callback is
-        // copied, and the library drops `user` once, also where this fails.
-        unsafe {
-            check(sys::flam_module_add_hook(self.raw(), moment.code(), &callback, &mut token))?
-        };
-        Ok(token)
+        // SAFETY: `self` keeps the module; the callback is copied, and the library drops `user`
+        // once, also where this fails.
+        unsafe { made(sys::flam_module_register_hook(self.raw(), moment.code(), &callback)) }
     }
 
-    /// Runs `hook` before every forward, on its input, which it may replace. The result is for
-    /// [`Layer::remove_hook`].
+    /// Runs `hook` before every forward, on its input, which it may replace. Dropping the
+    /// result leaves the hook registered; [`Hook::remove`] removes it.
     ///
     /// # Errors
     ///
     /// Out of memory.
-    pub fn register_forward_pre_hook<F>(&mut self, hook: F) -> Result<u64>
+    pub fn register_forward_pre_hook<F>(&mut self, hook: F) -> Result<Hook>
     where
         F: Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
     {
-        self.add_hook(HookMoment::ForwardPre, move |input: &Tensor, _: Option<&Tensor>| hook(input))
+        self.register(HookMoment::ForwardPre, move |input: &Tensor, _: Option<&Tensor>| hook(input))
     }
 
     /// Runs `hook` after every forward, on input and output; it may replace the output.
@@ -141,11 +137,11 @@ impl Layer {
     /// # Errors
     ///
     /// Out of memory.
-    pub fn register_forward_hook<F>(&mut self, hook: F) -> Result<u64>
+    pub fn register_forward_hook<F>(&mut self, hook: F) -> Result<Hook>
     where
         F: Fn(&Tensor, &Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
     {
-        self.add_hook(HookMoment::Forward, move |input: &Tensor, output: Option<&Tensor>| {
+        self.register(HookMoment::Forward, move |input: &Tensor, output: Option<&Tensor>| {
             match output {
                 Some(output) => hook(input, output),
                 None => Ok(None),

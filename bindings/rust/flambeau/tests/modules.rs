@@ -138,7 +138,7 @@ fn hooks_see_and_replace() {
     let calls = Arc::new(AtomicUsize::new(0));
     let mut double = nn::Layer::from_fn(|x| x.mul(2.0)).unwrap();
     let (counted, x) = (calls.clone(), Tensor::from([1.0f32]));
-    let token = double
+    let mut hook = double
         .register_forward_hook(move |input, output| {
             counted.fetch_add(1, SeqCst);
             output.add(input).map(Some)
@@ -146,7 +146,7 @@ fn hooks_see_and_replace() {
         .unwrap();
     double.register_forward_pre_hook(|input| input.add(1.0).map(Some)).unwrap();
     assert_eq!(double.forward(&x).unwrap().item::<f32>().unwrap(), 6.0);
-    double.remove_hook(token).unwrap();
+    hook.remove();
     assert_eq!(double.forward(&x).unwrap().item::<f32>().unwrap(), 4.0);
     assert_eq!(calls.load(SeqCst), 1);
 }
