@@ -110,15 +110,18 @@ def ctest(build: Path, name: str = "C++ and C") -> Suite:
 
 
 def rust(build: Path) -> list[Suite]:
-    """The crates as they open the library, with the oldest compiler (Debian's), and linked."""
+    """The crates as they open the library, with the oldest compiler (Debian's), and linked; their
+    documentation.
+    """
     workspace = ROOT / "bindings" / "rust"
-    test = ["test", "--locked"]
-    linked = ["-p", "flambeau", "--no-default-features", "--features", "link", "--test", "errors"]
+    test = ["test", "--locked", "--workspace"]
+    linked = "test --locked -p flambeau --no-default-features --features link --test errors".split()
+    docs = ["doc", "--locked", "--workspace", "--no-deps"]
 
     def suite(name: str, cargo: str, arguments: list[str], missing: str, **more: str) -> Suite:
         target = ROOT / "build" / name.replace(" ", "-")
         env = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0"), "CARGO_TARGET_DIR": str(target)}
-        return Suite(name, [cargo, *test, *arguments], {**env, **more}, workspace, missing)
+        return Suite(name, [cargo, *arguments], {**env, **more}, workspace, missing)
 
     missing = "" if shutil.which("cargo") else "cargo is not there: apt-get install cargo"
     debian = (
@@ -127,9 +130,10 @@ def rust(build: Path) -> list[Suite]:
     oldest = {"RUSTC": "/usr/bin/rustc", "RUSTDOC": "/usr/bin/rustdoc"}
     found = {"FLAMBEAU_LIB_DIR": str(build), "LD_LIBRARY_PATH": str(build)}
     return [
-        suite("rust", "cargo", ["--workspace"], missing),
-        suite("rust oldest", "/usr/bin/cargo", ["--workspace"], debian, **oldest),
+        suite("rust", "cargo", test, missing),
+        suite("rust oldest", "/usr/bin/cargo", test, debian, **oldest),
         suite("rust linked", "cargo", linked, missing, **found),
+        suite("rust docs", "cargo", docs, missing, RUSTDOCFLAGS="-D warnings"),
     ]
 
 

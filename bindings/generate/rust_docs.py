@@ -15,7 +15,8 @@ def markdown(rust: RustApi, text: str, self_name: str | None = None) -> str:
     parts = re.split(r"(`[^`]*`)", text)
     for i, part in enumerate(parts):
         if i % 2 == 0:
-            parts[i] = re.sub(r"([\[\]<>])", r"\\\1", part)
+            escaped = re.sub(r"([\[\]<>])", r"\\\1", part)
+            parts[i] = re.sub(r"https://[^\s;,]+", r"<\g<0>>", escaped)
             continue
         word = part.strip("`")
         if word == self_name:

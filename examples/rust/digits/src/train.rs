@@ -15,7 +15,7 @@ use crate::options::Options;
 /// Of labels while training: worth a percent of accuracy on so few images.
 const SMOOTHING: f64 = 0.1;
 
-/// Images, f32 [n, 1, 8, 8] from 0 to 1, and what they show, i64 [n].
+/// Images, f32 `[n, 1, 8, 8]` from 0 to 1, and what they show, i64 `[n]`.
 pub struct Digits {
     images: Tensor,
     labels: Tensor,
