@@ -41,21 +41,6 @@ def test_the_c_block(tmp_path):
     assert learned(run([compile_c(source, tmp_path / "program")]))
 
 
-def test_the_rust_block(tmp_path):
-    if not shutil.which("cargo"):
-        pytest.fail("cargo is not there: sudo apt-get install -y cargo")
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "main.rs").write_text(block("rust"))
-    crate = ROOT / "bindings" / "rust" / "flambeau"
-    (tmp_path / "Cargo.toml").write_text(
-        '[package]\nname = "readme"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n'
-        f'[dependencies]\nflambeau = {{ path = "{crate}" }}\n'
-    )
-    manifest, target = tmp_path / "Cargo.toml", ROOT / "build" / "rust"
-    run(["cargo", "build", "--offline", "--manifest-path", manifest, "--target-dir", target])
-    assert learned(run([target / "debug" / "readme"]))
-
-
 def test_hello(tmp_path):
     output = run([compile_c(ROOT / "examples/c/hello.c", tmp_path / "hello")])
     assert output == "tensor([[1.5000, 2.5000],\n        [3.5000, 4.5000]])\n"

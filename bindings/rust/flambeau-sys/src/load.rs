@@ -90,7 +90,8 @@ fn open() -> Result<Table, Refused> {
         }
     }
     let message = format!(
-        "cannot open the flambeau library; tried{}\n  set FLAMBEAU_LIBRARY to the path of {}",
+        "cannot open the flambeau library; tried{}\n  set FLAMBEAU_LIBRARY to the path of {}, \
+         which `make build` in flambeau's clone writes into build/",
         tried,
         soname()
     );

@@ -23,6 +23,8 @@ use flambeau::{
 
 /// A failure, as often as it is asked for.
 type Fail = Arc<dyn Fn() -> Error + Send + Sync>;
+/// A kind's name, and a call that runs a closure of it which fails: its error.
+type Kind = (&'static str, fn(Fail) -> Error);
 
 fn leaf() -> Tensor {
     let mut x = Tensor::from([1.0f32, 2.0]);
@@ -153,7 +155,7 @@ fn warning(fail: Fail) -> Error {
 }
 
 /// Every kind of closure that may fail. A schedule's only panics.
-const KINDS: [(&str, fn(Fail) -> Error); 17] = [
+const KINDS: [Kind; 17] = [
     ("hook", hook),
     ("post-accumulate hook", post_accumulate_hook),
     ("module", module),
@@ -209,7 +211,7 @@ fn a_panic_becomes_an_error_and_can_go_on() {
         let factor = move |epoch: i64, _| if epoch > 0 { panic!("{}", panics()) } else { 1.0 };
         Scheduler::lambda_lr(&optimizer, factor).unwrap().step().unwrap_err()
     };
-    for (kind, caught) in KINDS.into_iter().chain([("schedule", factor as fn(Fail) -> Error)]) {
+    for (kind, caught) in KINDS.into_iter().chain([("schedule", factor as _)]) {
         if kind.ends_with("forward") {
             continue; // runs in the caller's own Rust
         }

@@ -42,7 +42,7 @@ fn a_callback_leaves_no_scope_behind() {
 }
 
 thread_local! {
-    static GUARD: RefCell<Option<Scope>> = RefCell::new(None);
+    static GUARD: RefCell<Option<Scope>> = const { RefCell::new(None) };
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_a_scope_held_opens_scopes_when_it_goes() {
 #[test]
 fn a_thread_ends_with_scopes_open() {
     thread_local! {
-        static LATE: RefCell<Vec<Scope>> = RefCell::new(Vec::new());
+        static LATE: RefCell<Vec<Scope>> = const { RefCell::new(Vec::new()) };
     }
     let drops = Arc::new(AtomicUsize::new(0));
     for list_first in [false, true] {
