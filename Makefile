@@ -92,7 +92,7 @@ dist: setup ## the sources for users, who need no generator: the C archive and t
 	@PATH=$(CURDIR)/$(VENV):$$PATH $(VENV)/python -m build --sdist -nx --outdir dist .
 
 wheel: ## the Python wheel, into dist/: manylinux_2_28, Python 3.10 and newer; CUDA=wheels compiles CUDA in
-	@$(BUILD) release $(CUDA) flambeau flambeau_python
+	@CUDA_ARCH=$${CUDA_ARCH:-release} $(BUILD) release $(CUDA) flambeau flambeau_python
 	@lib/build/wheel.sh dist
 
 clean: ## remove what was built

@@ -25,17 +25,23 @@ if [ "$preset" = release ] || [ "$preset" = cuda ]; then
   nvcc=$(lib/build/find_nvcc.sh "$mode")
   preset=${nvcc:+cuda}
   preset=${preset:-cpu}
-  [ -z "$nvcc" ] || arguments+=(-DCMAKE_CUDA_COMPILER="$nvcc")
-  [ -z "${CUDA_ARCH:-}" ] || arguments+=(-DCMAKE_CUDA_ARCHITECTURES="$CUDA_ARCH")
+  if [ -n "$nvcc" ]; then
+    arch=$(lib/build/cuda_arch.sh)
+    arguments+=(-DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_ARCHITECTURES="$arch")
+  fi
 fi
 mkdir -p build
 log=build/$preset.configure.log
 ninja=build/$preset/build.ninja
 stale=
 if [ ! -e "$ninja" ] || [ CMakePresets.json -nt "$ninja" ]; then stale=1; fi
+cached() {  # what the variable $1 was when this preset was configured
+  sed -n "s/^$1:[A-Z]*=//p" "build/$preset/CMakeCache.txt" 2>/dev/null || true
+}
+[ -z "${CUDA_ARCH:-}" ] || [ "$(cached CMAKE_CUDA_ARCHITECTURES)" = "${arch:-}" ] || stale=1
 case $preset in
   cpu | cuda)
-    was=$(sed -n 's/^FLAM_NATIVE_ISA:[A-Z]*=//p' "build/$preset/CMakeCache.txt" 2>/dev/null || true)
+    was=$(cached FLAM_NATIVE_ISA)
     [ "$native$was" != ONOFF ] || native=OFF
     [ "$native$was" != OFFON ] || stale=1
     arguments+=(-DFLAM_NATIVE_ISA=$native) ;;
