@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "contract.h"
 #include "device/cuda/blas_lt.h"
 #include "ops/ops.h"
@@ -59,12 +63,24 @@ TEST(Products, OfViewsThatBeginAnywhere) {
   EXPECT_EQ(cuda_runtime::breaches(), 0);
 }
 
-// In a process of its own: what was found once stays.
+struct Heard final : WarningSink {
+  std::vector<std::string> texts;
+  void warn(Warning, const std::string& text) override { texts.push_back(text); }
+};
+
+// In a process of its own: what was found once stays. A library that is missing is told of once.
 void check_without(const char* how, bool present) {
   setenv("FLAMBEAU_STANDIN_CUBLASLT", how, 1);
+  const auto heard = std::make_shared<Heard>();
+  set_warning_sink(heard);
   check_products();
-  const bool found = cuda::lt::functions_if_any() != nullptr;
-  std::exit(!testing::Test::HasFailure() && found == present ? 0 : 1);
+  EXPECT_EQ(cuda::lt::functions_if_any() != nullptr, present);
+  EXPECT_EQ(heard->texts.size(), present ? 0u : 1u);
+  for (const std::string& text : heard->texts) {
+    EXPECT_NE(text.find("flambeau's own kernels"), std::string::npos) << text;
+    EXPECT_NE(text.find("cublasLt"), std::string::npos) << text;
+  }
+  std::exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
 TEST(Products, AreOursWhereCublasLtHasNone) {

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/error.h"
+#include "base/warning.h"
 
 namespace flambeau::cuda::lt {
 namespace {
@@ -62,8 +63,12 @@ const Functions* functions_if_any() {
   if (missed == named) return nullptr;
   try {
     found = &functions();
-  } catch (const Error&) {
+  } catch (const Error& e) {
     missed = named;
+    static ToldOnce told;
+    told.warn(
+        "Products of matrices run on flambeau's own kernels, which are several times slower: ",
+        e.what());
   }
   return found;
 }
