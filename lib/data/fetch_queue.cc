@@ -24,29 +24,40 @@ Tensor pinned(const Tensor& t) {
 
 }  // namespace
 
-FetchQueue::FetchQueue(Ref<Dataset> dataset, int workers, bool pin_memory)
-    : dataset_(std::move(dataset)), pin_memory_(pin_memory), process_(::getpid()) {
+FetchQueue::FetchQueue(Ref<Dataset> dataset, bool pin_memory)
+    : dataset_(std::move(dataset)), pin_memory_(pin_memory), process_(::getpid()) {}
+
+void FetchQueue::start(int workers) {
   threads_.reserve(size_t(workers));
   try {
-    for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
+    for (int i = 0; i < workers; ++i)
+      threads_.emplace_back([self = shared_from_this()] { self->work(); });
   } catch (const std::system_error& e) {
-    stop_workers();
-    fail(Code::unsupported, "DataLoader: the system started ", threads_.size(), " of ", workers,
+    const size_t started = threads_.size();
+    stop();
+    fail(Code::unsupported, "DataLoader: the system started ", started, " of ", workers,
          " workers: ", e.what(), "; use a smaller num_workers");
+  } catch (...) {
+    stop();
+    throw;
   }
 }
 
-FetchQueue::~FetchQueue() { stop_workers(); }
-
 bool FetchQueue::lost_workers() const { return !threads_.empty() && process_ != ::getpid(); }
 
-void FetchQueue::stop_workers() {
+void FetchQueue::stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
   work_.notify_all();
-  for (std::thread& t : threads_) t.join();
+  for (std::thread& t : threads_) {
+    if (t.get_id() == std::this_thread::get_id())
+      t.detach();
+    else
+      t.join();
+  }
+  threads_.clear();
 }
 
 void FetchQueue::check_process() const {

@@ -15,13 +15,17 @@
 
 namespace flambeau::data {
 
-class FetchQueue {
+// Each worker shares the queue until it returns.
+class FetchQueue : public std::enable_shared_from_this<FetchQueue> {
  public:
-  FetchQueue(Ref<Dataset> dataset, int workers, bool pin_memory);
-  ~FetchQueue();  // waits for fetches that are running
+  FetchQueue(Ref<Dataset> dataset, bool pin_memory);
   FetchQueue(const FetchQueue&) = delete;
+  void start(int workers);
+  // Ends the workers, and waits for fetches that are running; not for that of the calling thread,
+  // whose data set drops its own loader.
+  void stop();
   // Whether this is a forked child: the workers are in the parent, and the mutex is as one of them
-  // may have left it, so that the queue can be neither used nor destroyed.
+  // may have left it, so that the queue can be neither used nor stopped. It stays: they share it.
   bool lost_workers() const;
 
   // `seed`: of the random numbers drawn while this batch is fetched, whoever fetches it.
@@ -46,7 +50,6 @@ class FetchQueue {
   };
 
   void work();
-  void stop_workers();
   void check_process() const;
   void fetch(Job& job) noexcept;
 

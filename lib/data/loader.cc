@@ -53,11 +53,12 @@ using namespace flambeau;
 flam_loader::flam_loader(Ref<flam_dataset> dataset, const data::LoaderOptions& options)
     : dataset_(std::move(dataset)),
       options_((data::check_options(options), options)),
-      queue_(std::make_unique<data::FetchQueue>(dataset_, int(options.num_workers),
-                                                options.pin_memory)) {}
+      queue_(std::make_shared<data::FetchQueue>(dataset_, options.pin_memory)) {
+  queue_->start(int(options.num_workers));
+}
 
 flam_loader::~flam_loader() {
-  if (queue_->lost_workers()) (void)queue_.release();
+  if (!queue_->lost_workers()) queue_->stop();
 }
 
 int64_t flam_loader::size() const {

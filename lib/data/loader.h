@@ -46,7 +46,7 @@ struct flam_loader final : flambeau::RefCounted {
 
   flambeau::Ref<flam_dataset> dataset_;
   flambeau::data::LoaderOptions options_;
-  std::unique_ptr<flambeau::data::FetchQueue> queue_;
+  std::shared_ptr<flambeau::data::FetchQueue> queue_;
   std::vector<int64_t> order_;  // of the running epoch where it is shuffled
   int64_t order_epoch_ = -1;
   int64_t epoch_ = 0, delivered_ = 0, submitted_ = 0;
