@@ -356,6 +356,15 @@ flam_tensor_item_i64(const flam_tensor *tensor, int64_t *out_value);
  */
 FLAM_API flam_status flam_tensor_set_data(flam_tensor *tensor, const flam_tensor *src);
 
+/** The same memory without history, as `flam_detach`, and with a count of writes of its own: what
+ * is written through it or its views is not noticed by a backward that has saved `tensor`.
+ *
+ * - `tensor`: any tensor.
+ * - returns: a tensor that shares `tensor`'s memory and does not require grad; its version is 0.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API flam_tensor *flam_tensor_data(const flam_tensor *tensor);
+
 /* ---- what autograd knows -------------------------------------------------------------------- */
 
 /** Whether operations on it are recorded.

@@ -111,8 +111,8 @@ void* tensor_host_data(const Tensor& t) {
 }
 
 void tensor_fix_memory(const Tensor& t) { t.storage()->fix(); }
-void tensor_mark_written(const Tensor& t) { t.storage()->written_by("a write through data_ptr"); }
-int64_t tensor_version(const Tensor& t) { return t.storage()->version(); }
+void tensor_mark_written(const Tensor& t) { t.writes().add("a write through data_ptr"); }
+int64_t tensor_version(const Tensor& t) { return t.version(); }
 
 bool tensor_is_pinned(const Tensor& t) {
   return t.device().is_cpu() && (t.storage()->pinned() || is_pinned(t.storage()->data()));
@@ -214,6 +214,12 @@ void tensor_set_data(const Tensor& t, const Tensor& src) {
   to.dtype = src.dtype();
   to.base = Tensor();
   to.set_geometry(src.offset(), src.sizes(), src.strides());
+}
+
+Tensor tensor_data(const Tensor& t) {
+  Tensor apart = alias(t);
+  apart.impl()->own_writes = make_ref<OwnWrites>();
+  return apart;
 }
 
 // ---- autograd

@@ -41,7 +41,7 @@ struct Kind {
   }
 };
 
-Saved kept(const Tensor& t) { return Saved(t, t.storage()->version()); }
+Saved kept(const Tensor& t) { return Saved(t, t.version()); }
 
 // An operand of the function. It is kept apart from the tensor that the program holds, which an
 // in-place op of the function may turn into one of its results; hooks set around see it.

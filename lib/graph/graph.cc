@@ -51,7 +51,7 @@ namespace {
 bool is_stale(const Tensor& view) {
   AutogradData* d = view.impl()->autograd.get();
   if (d && d->requires_grad) return false;
-  const uint32_t version = view.storage()->version();
+  const uint32_t version = view.version();
   const uint32_t fresh_at =
       d ? std::atomic_ref(d->fresh_at).load(std::memory_order_acquire) : view.impl()->viewed_at;
   return fresh_at != version && requires_grad(view.base());
@@ -66,7 +66,7 @@ void refresh(const Tensor& view) {
   Ref<Node> node = make_view_node(view);
   AutogradData& d = autograd_data(view);
   d.move_to(std::move(node), 0);
-  std::atomic_ref(d.fresh_at).store(view.storage()->version(), std::memory_order_release);
+  std::atomic_ref(d.fresh_at).store(view.version(), std::memory_order_release);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ void set_base(const Tensor& v, const Tensor& x, bool one_of_several) {
   if (x.impl()->inference) return;
   TensorImpl& to = *v.impl();
   to.base = x.base() ? x.base() : x;
-  to.viewed_at = v.storage()->version();
+  to.viewed_at = v.version();
   to.creation = modes.inference  ? Creation::inference
                 : !modes.grad    ? Creation::no_grad
                 : one_of_several ? Creation::one_of_several
@@ -134,7 +134,7 @@ Edge gradient_edge(const Tensor& t) {
 void set_history(const Tensor& t, Ref<Node> node) {
   AutogradData& d = autograd_data(t);
   const uint32_t nr = uint32_t(node->outputs.size());
-  d.fresh_at = t.storage()->version();
+  d.fresh_at = t.version();
   d.requires_grad = false;
   node->outputs.push_back(OutputMeta(t));
   d.move_to(std::move(node), nr);

@@ -44,18 +44,18 @@ Tensor with_history(const Tensor& t, const Edge& edge) {
   AutogradData& d = autograd_data(y);
   d.grad_fn = edge.node;
   d.output_nr = edge.nr;
-  d.fresh_at = y.storage()->version();
+  d.fresh_at = y.version();
   return y;
 }
 
 Saved Saved::hooked(const Tensor& t) {
-  Saved s(t, t.storage()->version());
+  Saved s(t, t.version());
   if (modes.saved_hooks) s.pack();
   return s;
 }
 
 Saved Saved::output(const Tensor& y, uint32_t nr, bool hooks) {
-  Saved s(alias(y), y.storage()->version());
+  Saved s(alias(y), y.version());
   if (hooks) [[unlikely]]
     s.pack();
   s.output_nr_ = nr;
@@ -66,10 +66,10 @@ Saved Saved::output(const Tensor& y, uint32_t nr, bool hooks) {
 void Saved::pack() {
   if (!modes.saved_hooks || tensor_.is_wrapped_number()) return;
   const Ref<SavedHooks> hooks = Ref<SavedHooks>::share(modes.saved_hooks);
-  const uint32_t before = tensor_.storage()->version();
+  const uint32_t before = tensor_.version();
   Edge edge = gradient_edge(tensor_);
   Ref<Packed> packed = hooks->pack(tensor_);
-  check(tensor_.storage()->version() == before, Code::autograd,
+  check(tensor_.version() == before, Code::autograd,
         "A saved tensor pack hook is modifying its input in place. Tensors provided as input to "
         "pack hook can not be modified by in-place operations as this can lead to unexpected "
         "side-effects. Write to a clone() of it: ",
@@ -119,9 +119,9 @@ void Saved::fail_inference() {
 }
 
 void Saved::fail_overwritten() const {
-  const uint32_t now = tensor_.storage()->version();
+  const uint32_t now = tensor_.version();
   const char* op = current_node ? current_node->name() : "backward";
-  const Storage& s = *tensor_.storage();
+  const Writes& s = tensor_.writes();
   // Without a writer the tensor got another storage, whose count began anew.
   const std::string what = *s.writer() ? cat_text('"', s.writer(), s.writer_suffix(), '"')
                                        : std::string("an assignment of its data");
@@ -140,7 +140,7 @@ Tensor Saved::get() const {
   if (!tensor_.defined()) return {};
   if (is_packed_) [[unlikely]]
     return unpacked();
-  if (tensor_.storage()->version() != version_) [[unlikely]]
+  if (tensor_.version() != version_) [[unlikely]]
     fail_overwritten();
   if (was_recorded_ && !is_recorded(tensor_)) [[unlikely]]
     fail(Code::autograd,

@@ -58,7 +58,7 @@ Tensor cast_operand(const Tensor& t, Dtype dtype) {
   if (!cache()) cache() = std::make_unique<Cache>();
   const Key key{t.impl(), dtype, modes.grad, modes.inference};
   const auto found = cache()->find(key);
-  const uint32_t version = t.storage()->version();
+  const uint32_t version = t.version();
   if (found != cache()->end() && found->second.version == version &&
       found->second.storage.get() == t.storage().get()) {
     return found->second.result;

@@ -355,7 +355,7 @@ Saved Call::save(const Tensor& x, bool needed) const {
   const bool overwritten = into_ && into_->written() && x.storage() == into_->target().storage();
   if (saved_hooks_ && !overwritten) [[unlikely]]
     return Saved::hooked(x);
-  return Saved(x, overwritten ? version_before_ : x.storage()->version());
+  return Saved(x, overwritten ? version_before_ : x.version());
 }
 
 Tensor Call::constant(Tensor y) {

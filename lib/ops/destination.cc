@@ -136,7 +136,7 @@ void rebase_history(const Tensor& t, Ref<Node> node) {
   outer->next.push_back(gradient_edge(base));
   for (size_t i = 1; i < node->next.size(); ++i) outer->next.push_back(node->next[i]);
   set_history(base, std::move(outer));
-  autograd_data(t).fresh_at = t.storage()->version() - 1;  // stale: made anew from the base's
+  autograd_data(t).fresh_at = t.version() - 1;  // stale: made anew from the base's
 }
 
 void Destination::prepare(DimsView sizes, Dtype dtype, Device device) {
@@ -157,8 +157,8 @@ void Destination::prepare(DimsView sizes, Dtype dtype, Device device) {
 }
 
 uint32_t Destination::adopt() {
-  const uint32_t before = target_.storage()->version();
-  target_.storage()->written_by(op_, is_out() ? "(out=...)" : "_");
+  const uint32_t before = target_.version();
+  target_.writes().add(op_, is_out() ? "(out=...)" : "_");
   written_ = true;
   return before;
 }

@@ -1,5 +1,4 @@
-// The bytes behind tensors. Views share one storage, and with it the version counter that tells a
-// backward pass whether a saved value was overwritten since, and by which op.
+// The bytes behind tensors. Views share one storage, and with it the count of writes.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -9,6 +8,7 @@
 #include "base/pooled.h"
 #include "base/ref.h"
 #include "device/runtime.h"
+#include "tensor/writes.h"
 
 namespace flambeau {
 
@@ -35,15 +35,7 @@ class Storage final : public RefCounted, public Pooled {
   bool resizable() const { return (memory_.block || bytes_ == 0) && !fixed_; }
   void fix() { fixed_ = true; }
 
-  uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  // The latest write in place: the op, and what its name lacks ("_").
-  const char* writer() const { return writer_; }
-  const char* writer_suffix() const { return writer_suffix_; }
-  void written_by(const char* op, const char* suffix = "") {
-    version_.fetch_add(1, std::memory_order_relaxed);
-    writer_ = op;
-    writer_suffix_ = suffix;
-  }
+  Writes& writes() { return writes_; }
 
   // Exchanges the bytes of two storages: how resize_ grows a tensor that others share.
   void swap_memory(Storage& o) {
@@ -66,8 +58,7 @@ class Storage final : public RefCounted, public Pooled {
   Memory memory_;
   Drop drop_ = nullptr;
   void* context_ = nullptr;
-  const char *writer_ = "", *writer_suffix_ = "";
-  std::atomic<uint32_t> version_{0};
+  Writes writes_;
   bool pinned_ = false;
   std::atomic<bool> fixed_{false};
 };

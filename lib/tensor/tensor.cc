@@ -174,6 +174,7 @@ Tensor wrapped_number(bool v) { return wrapped(v); }
 Tensor alias(const Tensor& t, DimsView sizes, DimsView strides, int64_t offset) {
   Tensor a(make_ref<TensorImpl>(t.storage(), offset, sizes, strides, t.dtype()));
   a.impl()->inference = t.impl()->inference;
+  a.impl()->own_writes = t.impl()->own_writes;
   return a;
 }
 

@@ -45,6 +45,8 @@ class Tensor {
   Device device() const;
   size_t element_size() const;
   const Ref<Storage>& storage() const;
+  Writes& writes() const;
+  uint32_t version() const { return writes().version(); }
   bool is_contiguous() const;
   bool is_wrapped_number() const;  // a bare number: takes part in promotion by category only
   void* data() const;              // of the first element
@@ -69,13 +71,14 @@ class TensorImpl final : public RefCounted, public Pooled {
 
   Dims sizes, strides;
   Ref<Storage> storage;
+  Ref<OwnWrites> own_writes;  // null: the storage's
   int64_t offset, numel;
   Tensor base;
   std::unique_ptr<AutogradData, AutogradDeleter> autograd;  // null: plain data
   Dtype dtype;
   bool contiguous, wrapped_number = false, inference = false;
   Creation creation = Creation::normal;  // of a view
-  uint32_t viewed_at = 0;                // the storage's version when the view was made
+  uint32_t viewed_at = 0;                // the version when the view was made
 
   void set_geometry(int64_t new_offset, DimsView new_sizes, DimsView new_strides);
   // Takes over another tensor's data, dtype and geometry: how `.data = x` and module moves keep
@@ -145,6 +148,9 @@ inline Dtype Tensor::dtype() const { return impl_->dtype; }
 inline Device Tensor::device() const { return impl_->storage->device(); }
 inline size_t Tensor::element_size() const { return size_of(impl_->dtype); }
 inline const Ref<Storage>& Tensor::storage() const { return impl_->storage; }
+inline Writes& Tensor::writes() const {
+  return impl_->own_writes ? impl_->own_writes->writes : impl_->storage->writes();
+}
 inline bool Tensor::is_contiguous() const { return impl_->contiguous; }
 inline bool Tensor::is_wrapped_number() const { return impl_->wrapped_number; }
 inline void* Tensor::data() const {

@@ -221,6 +221,31 @@ def test_integers_take_no_gradient(torch):
     assert not x.requires_grad and x.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("save", ["operand", "result"])
+@pytest.mark.parametrize("part", [lambda t: t, lambda t: t[:1], lambda t: t.detach().view(-1)])
+def test_writes_through_data_are_not_noticed(torch, device, save, part):
+    def write(taken):
+        w = torch.full((2,), 3.0, device=device, requires_grad=True)
+        y = w * w if save == "operand" else w.exp()
+        part(taken(w if save == "operand" else y)).zero_()
+        y.sum().backward()
+        return w.grad.cpu().tolist()[0]
+
+    assert write(lambda t: t.data) == 0
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        write(lambda t: t.detach())
+
+
+def test_data_and_its_views_count_their_own_writes(torch):
+    x = torch.zeros(3).add_(1)
+    apart = x.data
+    view = apart[1:]
+    view.add_(1)
+    assert (x._version, apart._version, view._version, apart.data._version) == (1, 1, 1, 0)
+    x.detach().add_(1)
+    assert (x._version, apart._version) == (2, 1) and x.tolist() == apart.tolist() == [2, 3, 3]
+
+
 def test_an_optimizer_step_is_a_write(torch):
     for make in (torch.optim.SGD, torch.optim.Adam):
         w = torch.ones(2, requires_grad=True)

@@ -247,7 +247,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
 
     @property
     def data(self):
-        return self.detach()
+        return wrap(_fast.flam_tensor_data, self._h)
 
     @data.setter
     def data(self, value):

@@ -141,7 +141,7 @@ void run_list(const char* op, const Kernel& kernel, const ParameterList& list, c
     const Parameter& p = list[i];
     const Access accesses[] = {writes(p.param), reads(p.grad),  writes(p.first), writes(p.second),
                                writes(p.third), writes(p.step), writes(p.cell),  writes(p.cell2)};
-    p.param.storage()->written_by(op);
+    p.param.writes().add(op);
     launches.add(p.param, entries[i], accesses);
   }
   launches.flush();
@@ -152,7 +152,7 @@ void run_list(const char* op, const Kernel& kernel, const ParameterList& list, c
 template <class F> void step_all(const char* op, const ParameterList& list, F&& launch_list) {
   checked_entries(op, list);
   const DenseList dense(list);
-  for (const Parameter& p : list) p.param.storage()->written_by(op);
+  for (const Parameter& p : list) p.param.writes().add(op);
   launch_list(dense.list());
   dense.copy_back();
 }
@@ -188,7 +188,7 @@ void run_unscale(const char* op, TensorsView tensors, const Tensor& scale, const
     entry.step = const_cast<float*>(cell_of(op, marks[i]));
     entry.numel = t.numel();
     const Access accesses[] = {writes(t), writes(marks[i])};
-    t.storage()->written_by(op);
+    t.writes().add(op);
     launches.add(t, entry, accesses);
   }
   launches.flush();

@@ -182,7 +182,7 @@ Tensor resize_(const Tensor& x, DimsView size) {
     const auto begin = std::max(int64_t(held / x.element_size()), x.offset());
     unset(as_strided(x, Dims{x.offset() + x.numel() - begin}, Dims{1}, begin));
   }
-  x.storage()->written_by("resize", "_");
+  x.writes().add("resize", "_");
   return x;
 }
 

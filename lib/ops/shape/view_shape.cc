@@ -19,11 +19,11 @@ Tensor adopt_view(const char* op, const Tensor& x, const Tensor& v) {
   check_recorded(x, op, Destination::inplace);
   const Ref<Node> node = grad_fn(v);  // before the write below makes a view's history stale
   x.impl()->set_geometry(v.offset(), v.sizes(), v.strides());
-  x.storage()->written_by(op, "_");
+  x.writes().add(op, "_");
   if (node) {
     AutogradData& d = autograd_data(x);
     d.move_to(node, autograd_data(v).output_nr);
-    d.fresh_at = x.storage()->version();
+    d.fresh_at = x.version();
   }
   return x;
 }
