@@ -98,6 +98,34 @@ def _chosen(f: Function, counted: set[str]) -> str:
     return text
 
 
+def _said(f: Function, counted: set[str]) -> list[str]:
+    """How an error writes the call down; enumerators and handles of other classes are left out."""
+    kinds = "tensor", "tensors", "int", "size", "double", "bool", "dtype", "device", "string"
+    shown = [
+        p
+        for p in cpp.visible(f)
+        if p.kind in kinds
+        or (p.name in counted and pointee(p.type) in ("int64_t", "double"))
+        or cpp.cpp_type(p, p.name in counted, True)
+        in ("std::optional<int64_t>", "std::optional<double>")
+    ]
+    values = ""
+    for p in shown:
+        plain = p.wrapped or (p.kind in ("int", "size", "double"))
+        name = f"given->{p.name}" if p.option else p.name
+        value = name if plain else cpp.argument(p, p.name in counted)
+        if value.startswith("ListOr<"):
+            value = f"std::span<const {pointee(p.type)}>({value})"
+        values += f", {value}"
+    names = ", ".join(p.name for p in shown)
+    options = f"const Options<{f.options}> given(options); " if f.options else ""
+    text = f'{options}return arguments_text("{names}"{values});'
+    return [
+        f"  const auto text = [&] {{ {text} }};",
+        f'  const Arguments given = arguments_of("{f.target}", text);',
+    ]
+
+
 def _body(f: Function) -> list[str]:
     params = cpp.visible(f)
     if f.name.endswith("_release") and len(params) == 1 and f.result["kind"] == "void":
@@ -111,16 +139,18 @@ def _body(f: Function) -> list[str]:
     call = f"{_chosen(f, counted)}return flambeau::{f.namespace}::{f.target}({arguments})"
     kind = f.result["kind"]
     op = f.namespace == "ops"
+    said = _said(f, counted) if op else []
+    given = ", given" if op else ""
     if operand := f.result.get("operand"):
         guard = "guard_op_in" if op else "guard_in"
-        return [f'  return {guard}("{f.name}", {operand}, [&] {{ {call}; }});']
+        return [*said, f'  return {guard}("{f.name}", {operand}, [&] {{ {call}; }}{given});']
     if kind == "handle":
         guard = "guard_op" if op else "guard_handle"
-        return [f'  return {guard}("{f.name}", [&] {{ {call}; }});']
+        return [*said, f'  return {guard}("{f.name}", [&] {{ {call}; }}{given});']
     if kind == "status":
         outs = "".join(f", {p.name}" for p in cpp.outs(f))
         guard = "guard_op_status" if op else "guard_status"
-        return [f'  return {guard}("{f.name}", [&] {{ {call}; }}{outs});']
+        return [*said, f'  return {guard}("{f.name}", [&] {{ {call}; }}{given}{outs});']
     if kind == "void":
         return [f"  guard_value([&] {{ {call}; }});"]
     return [f"  return guard_value([&] {{ {call}; }});"]

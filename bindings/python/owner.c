@@ -1,4 +1,5 @@
-/* What Python objects that own a handle of libflambeau are made of, as `flambeau._flambeau_owner`.
+/* What Python objects that own a handle of libflambeau are made of, as `flambeau._flambeau_owner`,
+   and the functions that take them.
 
    Invariant: a handle that a call returns has an owner before Python runs another instruction, and
    its release is no instruction of Python either. An interrupt (Ctrl-C) is raised between two of
@@ -183,6 +184,62 @@ static PyObject *own_each(PyObject *module, PyObject *const *arguments, Py_ssize
   return taken(arguments[0], arguments + count - cells, cells);
 }
 
+/* ---- functions as torch shows them ----------------------------------------------------------- */
+
+/* `functools.partial` with the name that it is shown by, and no method of a class that holds it.
+   Python's own subclasses of it are called more slowly before 3.12. */
+static PyObject *shown_repr(PyObject *self) {
+  PyObject *name = PyObject_GetAttrString(self, "__name__");
+  PyObject *text = name == NULL ? NULL : PyUnicode_FromFormat("<function %S at %p>", name, self);
+  Py_XDECREF(name);
+  return text;
+}
+
+static PyObject *shown_get(PyObject *self, PyObject *instance, PyObject *type) {
+  (void)instance, (void)type;
+  Py_INCREF(self);
+  return self;
+}
+
+static PyObject *shown_signature(PyObject *self, void *unused) {
+  (void)unused;
+  PyObject *inspect = PyImport_ImportModule("inspect");
+  PyObject *function = inspect == NULL ? NULL : PyObject_GetAttrString(self, "func");
+  PyObject *found = NULL;
+  if (function != NULL) found = PyObject_CallMethod(inspect, "signature", "O", function);
+  Py_XDECREF(function);
+  Py_XDECREF(inspect);
+  return found;
+}
+
+static PyGetSetDef shown_members[] = {
+    {"__signature__", shown_signature, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot shown_slots[] = {
+    {Py_tp_doc, "A function under the name that torch shows it by."},
+    {Py_tp_repr, shown_repr},
+    {Py_tp_descr_get, shown_get},
+    {Py_tp_getset, shown_members},
+    {0, NULL},
+};
+
+static PyType_Spec shown_spec = {
+    .name = "flambeau._flambeau_owner.Function",
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = shown_slots,
+};
+
+static PyObject *shown_type(void) {
+  PyObject *functools = PyImport_ImportModule("functools");
+  PyObject *partial = functools == NULL ? NULL : PyObject_GetAttrString(functools, "partial");
+  PyObject *found = partial == NULL ? NULL : PyType_FromSpecWithBases(&shown_spec, partial);
+  Py_XDECREF(partial);
+  Py_XDECREF(functools);
+  return found;
+}
+
 static PyMethodDef functions[] = {
     {"own", (PyCFunction)(void (*)(void))own, METH_FASTCALL,
      "own(cls, function, *args): an object of `cls` that owns the handle which `function(*args)`\n"
@@ -225,7 +282,7 @@ PyMODINIT_FUNC PyInit__flambeau_owner(void) {
   release_name = PyUnicode_InternFromString("_release_handle");
   objects = PyDict_New();
   if (release_name == NULL || add(module, "Owner", (PyObject *)owner_type) != 0 ||
-      add(module, "objects", objects) != 0)
+      add(module, "objects", objects) != 0 || add(module, "Function", shown_type()) != 0)
     Py_CLEAR(module);
   return module;
 }

@@ -1,6 +1,7 @@
 // The thread's error record. It keeps the first failure; recording one never throws, not even
 // without memory: then a record made at start stands in.
 
+#include <cctype>
 #include <new>
 #include <stdexcept>
 
@@ -60,6 +61,31 @@ flam_error* make_record(Code code, std::string message, bool verbatim) {
   return e.detach();
 }
 
+// Whether facts begin with a call: that of an op which the failed one is made of, or its own.
+bool says_call(std::string_view facts) {
+  size_t n = 0;
+  while (n < facts.size() &&
+         (std::isalnum(static_cast<unsigned char>(facts[n])) || facts[n] == '_'))
+    ++n;
+  return n > 0 && n < facts.size() && facts[n] == '(';
+}
+
+// The call as the first fact of an error: each language by the name it called.
+void add_call(flam_error& e, const Error& error, const char* function, const Arguments& given) {
+  std::string arguments;
+  try {
+    arguments = given.text(given.shim);
+  } catch (const Error&) {  // it is one of them that is wrong
+    return;
+  }
+  const auto add = [&](std::string& text, Language language, const char* name) {
+    text.insert(worded(error.problem, language).size(), cat_text("\n  ", name, arguments));
+  };
+  add(e.message, Language::python, given.name);
+  add(e.c, Language::c, function);
+  add(e.rust, Language::rust, given.name);
+}
+
 // The text with the module that the error comes from, unless it names one.
 std::string placed(std::string text) {
   const std::string module = nn::failed_module();
@@ -86,16 +112,18 @@ flam_status record_out_of_memory(const char* function) {
                                 placed(cat_text("out of host memory in ", function)), true));
 }
 
-flam_status record(const char* function) {
+flam_status record(const char* function, const Arguments& given) {
   try {
     throw;
   } catch (Error& error) {
     Payload payload(std::exchange(error.payload, nullptr),
                     std::exchange(error.drop_payload, nullptr));
     const bool verbatim = dynamic_cast<HostError*>(&error) != nullptr;
-    flam_error* e = make_record(error.code, placed(error.what()), verbatim);
+    const bool says = verbatim || payload.payload || says_call(error.facts);
+    auto e = Ref<flam_error>::adopt(make_record(error.code, placed(error.what()), verbatim));
     payload.move_to(*e);
-    return keep_first(e);
+    if (given.name && !says) add_call(*e, error, function, given);
+    return keep_first(e.detach());
   } catch (const std::bad_alloc&) {
     return record_out_of_memory(function);
   } catch (const std::length_error&) {  // more than any memory could hold
@@ -113,9 +141,9 @@ flam_status record(const char* function) {
 
 flam_status pending_code() noexcept { return t_error ? flam_status(t_error->code) : FLAM_OK; }
 
-flam_status record_exception(const char* function) noexcept {
+flam_status record_exception(const char* function, const Arguments& given) noexcept {
   try {
-    return record(function);
+    return record(function, given);
   } catch (...) {
     out_of_memory_record()->retain();
     return keep_first(out_of_memory_record());

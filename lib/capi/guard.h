@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/thread_local.h"
+#include "capi/call_text.h"
 #include "capi/objects.h"
+#include "device/label.h"
 #include "device/probe.h"
 #include "flambeau/common.h"
 #include "tensor/tensor.h"
@@ -26,8 +28,9 @@ inline FLAM_THREAD_LOCAL flam_error* t_error =
     nullptr;  // this thread's first failure since it was cleared
 
 flam_status pending_code() noexcept;
-// Records the exception in flight unless an error is pending, and returns its own code.
-flam_status record_exception(const char* function) noexcept;
+// Records the exception in flight unless an error is pending, and returns its own code. An error
+// that says no call gets this one.
+flam_status record_exception(const char* function, const Arguments& given = {}) noexcept;
 // A NULL where a handle is needed: the pending error's code, or a new error that names the
 // argument.
 flam_status null_operand(const char* function, const char* argument) noexcept;
@@ -256,30 +259,42 @@ template <class R> auto hold(R& result, const char* function) {
   }
 }
 
-template <class F> auto guard_handle(const char* function, F&& f) noexcept
+// Memory is asked for by this call, whatever ran before it. The ops that it is made of say their
+// own names.
+inline void label_call(const char* function) {
+  t_label.op = function + 5;  // after "flam_"
+  t_label.rows = 0;
+}
+
+template <class F>
+auto guard_handle(const char* function, F&& f, const Arguments& given = {}) noexcept
     -> decltype(give(f(), function)) {
+  label_call(function);
   try {
     return give(f(), function);
   } catch (...) {
-    record_exception(function);
+    record_exception(function, given);
     return nullptr;
   }
 }
 
 // An in-place form gives its operand back as it came, without another count.
-template <class T, class F> T* guard_in(const char* function, T* operand, F&& f) noexcept {
+template <class T, class F>
+T* guard_in(const char* function, T* operand, F&& f, const Arguments& given = {}) noexcept {
+  label_call(function);
   try {
     f();
     return operand;
   } catch (...) {
-    record_exception(function);
+    record_exception(function, given);
     return nullptr;
   }
 }
 
 // Results are written only after the target returned all of them.
 template <class F, class... Out>
-flam_status guard_status(const char* function, F&& f, Out*... out) noexcept {
+flam_status guard_call(const char* function, F&& f, const Arguments& given, Out*... out) noexcept {
+  label_call(function);
   try {
     if constexpr (sizeof...(Out) == 0) {
       f();
@@ -293,27 +308,33 @@ flam_status guard_status(const char* function, F&& f, Out*... out) noexcept {
     }
     return FLAM_OK;
   } catch (...) {
-    return record_exception(function);
+    return record_exception(function, given);
   }
+}
+
+template <class F, class... Out>
+flam_status guard_status(const char* function, F&& f, Out*... out) noexcept {
+  return guard_call(function, std::forward<F>(f), Arguments{}, out...);
 }
 
 // An op's shims: a profiler sees them even where the op is made of others and has no name of its
 // own.
-template <class F> auto guard_op(const char* function, F&& f) noexcept {
+template <class F> auto guard_op(const char* function, F&& f, const Arguments& given) noexcept {
   const probe::Span span(probe::Kind::op, function + 5);
-  return guard_handle(function, std::forward<F>(f));
+  return guard_handle(function, std::forward<F>(f), given);
 }
 
 template <class T, class F>
-T* guard_op_in(const char* function, T* operand, F&& f) noexcept {
+T* guard_op_in(const char* function, T* operand, F&& f, const Arguments& given) noexcept {
   const probe::Span span(probe::Kind::op, function + 5);
-  return guard_in(function, operand, std::forward<F>(f));
+  return guard_in(function, operand, std::forward<F>(f), given);
 }
 
 template <class F, class... Out>
-flam_status guard_op_status(const char* function, F&& f, Out*... out) noexcept {
+flam_status guard_op_status(const char* function, F&& f, const Arguments& given,
+                            Out*... out) noexcept {
   const probe::Span span(probe::Kind::op, function + 5);
-  return guard_status(function, std::forward<F>(f), out...);
+  return guard_call(function, std::forward<F>(f), given, out...);
 }
 
 // Functions that never fail: a target that throws after all gives zero.

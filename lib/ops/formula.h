@@ -8,6 +8,9 @@
 // pass, fused() takes it, under the kernel's name, unless somebody differentiates the gradient
 // again.
 #pragma once
+#include <cmath>
+
+#include "base/error.h"
 #include "ops/call.h"
 #include "ops/ops.h"
 #include "tensor/defaults.h"
@@ -19,6 +22,12 @@ inline Tensor num(double v) { return wrapped_number(v); }
 inline Tensor num(int64_t v) { return wrapped_number(v); }
 
 inline Tensor zeros_as(const Tensor& x) { return zeros(x.sizes(), x.dtype(), x.device()); }
+
+// A factor of integers is one.
+inline void check_factor(const char* name, double factor, Dtype dtype) {
+  check(is_floating(dtype) || factor == std::floor(factor), Code::dtype,
+        "For integral input tensors, argument ", name, " must not be a floating point number.");
+}
 
 // Converts operands whose promoted dtype is not floating point to the default dtype, as torch's
 // unary functions do.

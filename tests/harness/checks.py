@@ -2,6 +2,8 @@
 device; it raises AssertionError.
 """
 
+import re
+
 import flambeau
 import numpy as np
 import pytest
@@ -153,8 +155,16 @@ def out(row, device):
 def wrong_dtypes(row, device):
     for dtype, text in row.bad.items():
         case = Case(row, row.samples[0], row.options[0], dtype)
-        with pytest.raises((RuntimeError, TypeError), match=text):
+        with pytest.raises((RuntimeError, TypeError), match=text) as found:
             case.call(case.on(device), device)
+        names_the_call(found.value)
+
+
+def names_the_call(problem):
+    """What the library refuses it says with the call: the op's, or that of one which it is made
+    of."""
+    if isinstance(problem, flambeau.Error):
+        assert re.search(r"\n  \w+\(\w+: .*\)", str(problem)), problem
 
 
 def wrong_device(row, other):
@@ -186,9 +196,10 @@ def refusals(row, device):
             if form is None:
                 continue
             ts = case.on(device)
-            with pytest.raises(REFUSED, match=text):
+            with pytest.raises(REFUSED, match=text) as found:
                 form(*ts, **case.keywords(device))
                 pytest.fail(f"{case.what} did not fail")
+            names_the_call(found.value)
             for t, kept in zip(ts, case.tensors):
                 same(t.cpu(), kept, f"{case.what}: refused, and an operand changed")
 

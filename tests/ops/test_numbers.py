@@ -29,7 +29,7 @@ def outcome(name, arguments):
         else:
             t = wrap(entry(name), *arguments)
     except (RuntimeError, TypeError, ValueError, IndexError) as e:
-        return type(e).__name__, str(e)
+        return type(e).__name__, str(e).split("\n")[0]  # the call names the option
     node = t.grad_fn and t.grad_fn.name()
     return repr(t.tolist()), t.dtype, tuple(t.shape), node
 

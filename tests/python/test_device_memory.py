@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "bindings" / "python"
 
 STEP = """
@@ -41,6 +43,20 @@ step(int(sys.argv[2]))
 print("fits")
 """
 
+OTHERS_FIRST = """
+import sys
+import flambeau as torch
+
+kept = torch.relu(torch.randn(1024, 1024, device="cuda"))
+make, size = getattr(torch, sys.argv[1]), int(sys.argv[2])
+small = make(size >> 6, device="cuda")
+kept = torch.relu(kept)
+try:
+    make(size, device="cuda")
+except torch.OutOfMemoryError as problem:
+    print(problem)
+"""
+
 
 def run(program, *arguments):
     environment = dict(os.environ, FLAMBEAU_SIM="devices=1,as=cuda,memory=96MiB")
@@ -69,6 +85,14 @@ def test_out_of_memory_without_a_step_counts_rows():
     rows = int(re.search(r"a batch of (\d+) rows would fit; this call has 16384", text)[1])
     assert 1024 < rows < 16384
     assert "fits" in run(STEP, "eval", rows).stdout
+
+
+@pytest.mark.parametrize("make", ["empty", "zeros", "ones", "rand", "arange", "eye"])
+def test_out_of_memory_is_of_the_call_that_asks(make):
+    size = 1 << (13 if make == "eye" else 26)
+    text = run(OTHERS_FIRST, make, size).stdout
+    assert re.search(rf"CUDA out of memory.*\n  {make}\(.*device: cuda", text), text
+    assert "held by relu: " in text and f"held by {make}: " in text and "rows" not in text, text
 
 
 def test_host_access_is_named():

@@ -1,5 +1,6 @@
 """Errors: their classes, their texts, and that nothing stays pending."""
 
+import pickle
 import warnings
 
 import pytest
@@ -46,6 +47,25 @@ def test_type_errors_name_the_argument(torch, call, text):
         call(torch, torch.ones(2))
 
 
+def test_factors_of_integers_are_integers(torch, device):
+    x = torch.ones(2, 2, dtype=torch.int64, device=device)
+    at = torch.tensor([0, 1], device=device)
+    for call in (
+        lambda f: torch.add(x, x, alpha=f),
+        lambda f: x.sub_(x, alpha=f),
+        lambda f: torch.rsub(x, 1, alpha=f),
+        lambda f: x.index_add(0, at, x, alpha=f),
+        lambda f: torch.addr(x, at, at, alpha=f),
+    ):
+        with pytest.raises(RuntimeError, match="^For integral input tensors, argument alpha must"):
+            call(2.5)
+    mask = x > 0
+    with pytest.raises(RuntimeError, match="with two bool tensors is not supported"):
+        mask - mask
+    with pytest.raises(RuntimeError, match="with a bool tensor is not supported"):
+        1 - mask
+
+
 def test_enum_words(torch):
     with pytest.raises(
         ValueError, match=r"reduction can only be 'none' or 'mean' or 'sum'.*, not 'avg'"
@@ -74,8 +94,17 @@ def test_device_mismatch(torch, device):
 
 
 def test_unknown_names(torch):
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="has no attribute 'nothing' in flambeau$"):
         _ = torch.nothing
+    for module, typo, meant in (
+        (torch, "rnadn", "randn"),
+        (torch.nn, "Linaer", "Linear"),
+        (torch.nn.functional, "sofmax", "softmax"),
+    ):
+        with pytest.raises(AttributeError, match=f"Did you mean: '{meant}'") as found:
+            getattr(module, typo)
+        again = pickle.loads(pickle.dumps(found.value))
+        assert type(again) is AttributeError and str(again) == str(found.value)
     with pytest.raises(RuntimeError, match="at start of device string: abacus"):
         torch.amp.autocast("abacus")
 

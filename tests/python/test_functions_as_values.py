@@ -4,6 +4,7 @@ where each is its name. Every function of the namespaces is walked."""
 import copy
 import inspect
 import pickle
+import pydoc
 import types
 
 import flambeau as torch
@@ -51,6 +52,9 @@ def test_it_says_what_it_is(name):
     assert function.__name__ == name.rpartition(".")[2] or function.__name__ in name
     assert function.__doc__ is None or "partial(" not in function.__doc__
     inspect.signature(function)
+    assert "partial" not in repr(function)
+    help_text = pydoc.render_doc(function, renderer=pydoc.plaintext)
+    assert "partial" not in help_text.replace(function.__doc__ or "", "")
 
 
 def test_as_a_module_uses_them():

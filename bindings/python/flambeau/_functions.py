@@ -1,7 +1,5 @@
 """Functions of the top-level module that are Python's own: questions about values, and defaults."""
 
-import functools
-
 from ._call import _number
 from ._deprecated import warn_once
 from ._deprecated.tensor_types import dtype_of
@@ -170,8 +168,19 @@ def _check_with(error_type, cond, message=None):
         raise error_type(str(text() if callable(text) else text))
 
 
+def _raising(name, error, check=_check_with):
+    """The check that raises this error."""
+
+    def function(cond, message=None):
+        check(error, cond, message)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = check.__doc__.replace("an error of this type", error.__name__)
+    return function
+
+
 def _check_tensor_all_with(error_type, cond, message=None):
-    """`_check_with` of all elements of a bool tensor."""
+    """Raises an error of this type where an element of a bool tensor does not hold."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if str(cond.dtype) != "torch.bool":
@@ -184,10 +193,10 @@ CHECKS = {
     "_assert_async": _assert_async,
     "_check_with": _check_with,
     "_check_tensor_all_with": _check_tensor_all_with,
-    "_check": functools.partial(_check_with, RuntimeError),
-    "_check_index": functools.partial(_check_with, IndexError),
-    "_check_value": functools.partial(_check_with, ValueError),
-    "_check_type": functools.partial(_check_with, TypeError),
-    "_check_not_implemented": functools.partial(_check_with, NotImplementedError),
-    "_check_tensor_all": functools.partial(_check_tensor_all_with, RuntimeError),
+    "_check": _raising("_check", RuntimeError),
+    "_check_index": _raising("_check_index", IndexError),
+    "_check_value": _raising("_check_value", ValueError),
+    "_check_type": _raising("_check_type", TypeError),
+    "_check_not_implemented": _raising("_check_not_implemented", NotImplementedError),
+    "_check_tensor_all": _raising("_check_tensor_all", RuntimeError, _check_tensor_all_with),
 }

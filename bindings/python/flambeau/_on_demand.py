@@ -3,20 +3,12 @@ the import stays short, where a table says which module has each; and what a nam
 a block."""
 
 import contextlib
-import functools
 import importlib
+import sys
 import types
 
+from ._library import owner
 
-class Function(functools.partial):
-    """A function as torch shows it: no method of a class that holds it, known by its name there."""
-
-    def __get__(self, instance, owner=None):
-        return self
-
-
-# The class above is called more slowly before Python 3.12, whose own binds nothing itself.
-_shown_as = Function if hasattr(types, "get_original_bases") else functools.partial
 _every, _change = [], []  # functions shown, and what is done to each
 
 
@@ -24,7 +16,7 @@ def shown(function, module, name):
     """A function under its name in a module of torch's; what is no plain function as it is."""
     if not isinstance(function, types.FunctionType):
         return function
-    made, named = _shown_as(function), {"__name__": name, "__qualname__": name}
+    made, named = owner.Function(function), {"__name__": name, "__qualname__": name}
     named |= {"__doc__": function.__doc__, "__module__": module}
     made.__dict__.update(named, __reduce_ex__=lambda protocol: name)
     _every.append(made)
@@ -75,10 +67,33 @@ def loader(namespace, table, modules="", torch_name=None):
             except ModuleNotFoundError as problem:
                 if problem.name != f"{package}.{name}":
                     raise
-        module = torch_name or namespace["__name__"].replace("flambeau", "torch", 1)
-        raise AttributeError(f"module '{module}' has no attribute '{name}' in flambeau")
+        raise _Absent(name, namespace, torch_name)
 
     return __getattr__
+
+
+class _Absent(AttributeError):
+    """The error for a name that a module lacks. Which it resembles is looked up when somebody reads
+    the text: programs ask for names that they do not expect."""
+
+    def __init__(self, name, namespace, torch_name):
+        self.module = torch_name or namespace["__name__"].replace("flambeau", "torch", 1)
+        self.shown = sys.modules[namespace["__name__"].removesuffix("._torch")]
+        super().__init__(name, name=name)
+
+    def __str__(self):
+        import difflib  # seldom needed
+
+        near = difflib.get_close_matches(self.name, dir(self.shown), 1, 0.75)
+        text = f"module '{self.module}' has no attribute '{self.name}' in flambeau"
+        return text + "".join(f". Did you mean: '{one}'?" for one in near)
+
+    def __reduce__(self):
+        return AttributeError, (str(self),)
+
+
+# As tracebacks show it.
+_Absent.__module__, _Absent.__name__, _Absent.__qualname__ = "builtins", *["AttributeError"] * 2
 
 
 def of_torch(module, name):

@@ -2,8 +2,6 @@
 // shape; the engine sums them to the operands' shapes.
 #include "ops/elementwise/binary.h"
 
-#include <cmath>
-
 #include "base/error.h"
 #include "ops/formula.h"
 
@@ -70,14 +68,12 @@ template <Name N> struct TakenBackward {
   }
 };
 
-void check_alpha(const char* op, double alpha, Dtype dtype) {
-  check(is_floating(dtype) || alpha == std::floor(alpha), Code::dtype, op,
-        ": for integral input tensors, argument alpha must not be a floating point number, got ",
-        alpha);
-}
-
 void check_subtraction(const Tensor& input, const Tensor& other) {
-  check(input.dtype() != Dtype::boolean && other.dtype() != Dtype::boolean, Code::dtype,
+  const bool a = input.dtype() == Dtype::boolean, b = other.dtype() == Dtype::boolean;
+  check(!a || !b, Code::dtype,
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+        "`logical_xor()` operator instead.");
+  check(!a && !b, Code::dtype,
         "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
         "invert a mask, use the `~` or `logical_not()` operator instead.");
 }
@@ -99,7 +95,7 @@ template <class Backward> Tensor chosen(Form op, const Kernel& k, const Tensor& 
 
 Tensor add(const Tensor& input, const Tensor& other, double alpha, Into into) {
   Call c{op::add.to(into), {input, other}};
-  check_alpha(op::add, alpha, c.promote());
+  check_factor("alpha", alpha, c.promote());
   Tensor y = alpha == 1 ? c.map(kAdd, {c[0], c[1]}) : c.map(kAddScaled, {c[0], c[1]}, {alpha});
   return c.track(std::move(y), AddBackward<"AddBackward0">{alpha});
 }
@@ -107,7 +103,7 @@ Tensor add(const Tensor& input, const Tensor& other, double alpha, Into into) {
 Tensor sub(const Tensor& input, const Tensor& other, double alpha, Into into) {
   check_subtraction(input, other);
   Call c{op::sub.to(into), {input, other}};
-  check_alpha(op::sub, alpha, c.promote());
+  check_factor("alpha", alpha, c.promote());
   Tensor y = difference(c, 0, 1, alpha);
   return c.track(std::move(y), AddBackward<"SubBackward0">{-alpha});
 }
@@ -115,7 +111,7 @@ Tensor sub(const Tensor& input, const Tensor& other, double alpha, Into into) {
 Tensor rsub(const Tensor& input, const Tensor& other, double alpha) {
   check_subtraction(input, other);
   Call c{op::rsub, {input, other}};
-  check_alpha(op::rsub, alpha, c.promote());
+  check_factor("alpha", alpha, c.promote());
   Tensor y = difference(c, 1, 0, alpha);
   return c.track(std::move(y), RsubBackward{alpha});
 }

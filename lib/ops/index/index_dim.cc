@@ -1,8 +1,6 @@
 // Slices of one dimension by an index vector: select, add, copy, fill, and the embedding table.
-#include <cmath>
-
 #include "base/error.h"
-#include "ops/call.h"
+#include "ops/formula.h"
 #include "ops/index/indices.h"
 #include "ops/read.h"
 
@@ -117,12 +115,8 @@ void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& ind
 Tensor times(double alpha, const Tensor& source) {
   if (alpha == 1) return source;
   const GradMode off(false);
-  const bool real = is_floating(source.dtype());
-  check(real || alpha == std::floor(alpha), Code::dtype,
-        "index_add: for integral input tensors, argument alpha must not be a floating point "
-        "number, got ",
-        alpha);
-  const Tensor factor = real ? wrapped_number(alpha) : wrapped_number(int64_t(alpha));
+  check_factor("alpha", alpha, source.dtype());
+  const Tensor factor = is_floating(source.dtype()) ? num(alpha) : num(int64_t(alpha));
   return to(mul(source, factor), source.device(), source.dtype());
 }
 

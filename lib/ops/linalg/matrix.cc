@@ -1,6 +1,5 @@
 // Products of vectors and matrices that other products make up.
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "ops/call.h"
@@ -44,11 +43,8 @@ Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, double beta, doub
   check_dim(op::addr, "vec1", a, 1);
   check_dim(op::addr, "vec2", b, 1);
   Call c{op::addr.to(into), {x, a, b}};
-  const auto fits = [&](double factor) {
-    return factor == std::floor(factor) || is_floating(c.promoted());
-  };
-  check(fits(beta) && fits(alpha), Code::dtype, "addr: For integral input tensors, argument ",
-        fits(beta) ? "alpha" : "beta", " must not be a floating point number.");
+  check_factor("beta", beta, c.promoted());
+  check_factor("alpha", alpha, c.promoted());
   const auto is_bool = [](const Tensor& t) { return t.dtype() == Dtype::boolean; };
   if (is_bool(c[0]) && is_bool(c[1]) && is_bool(c[2])) {  // truths stay truths
     const Tensor both = logical_and(unsqueeze(c[1], 1), c[2]);

@@ -1,0 +1,61 @@
+// A call in words, for errors: "softmax(input: f32[2, 3] on cpu, dim: 5)". Made only where a call
+// failed and its error names no operands of its own.
+#pragma once
+#include <concepts>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/device.h"
+#include "base/dtype.h"
+#include "tensor/tensor.h"
+
+namespace flambeau::capi {
+
+// An argument's value; nothing where it was left out.
+std::string said(const Tensor& t);
+std::string said(TensorsView list);
+std::string said(Dtype d);
+std::string said(Device d);
+std::string said(std::string_view text);
+std::string said(bool b);
+std::string said(double v);
+std::string said(int64_t v);
+inline std::string said(size_t v) { return said(int64_t(v)); }
+std::string said(std::span<const int64_t> list);
+std::string said(std::span<const double> list);
+template <class T> std::string said(const std::optional<T>& v) {
+  return v ? said(*v) : std::string();
+}
+
+// "(a: 1, b: 2)" of "a, b" and their values, without what was left out.
+class ArgumentText {
+ public:
+  explicit ArgumentText(std::string_view names) : names_(names) {}
+  void add(const std::string& value);
+  std::string text() && { return std::move(text_) + ")"; }
+
+ private:
+  std::string_view names_;
+  std::string text_ = "(";
+};
+
+template <class... Args> std::string arguments_text(std::string_view names, const Args&... args) {
+  ArgumentText text(names);
+  (text.add(said(args)), ...);
+  return std::move(text).text();
+}
+
+// How to write down the arguments of the call that a shim makes, should it fail.
+struct Arguments {
+  const char* name = nullptr;  // null: not to be said
+  const void* shim = nullptr;
+  std::string (*text)(const void* shim) = nullptr;
+};
+
+template <class F> Arguments arguments_of(const char* name, const F& text) {
+  return {name, &text, [](const void* f) { return (*static_cast<const F*>(f))(); }};
+}
+
+}  // namespace flambeau::capi
