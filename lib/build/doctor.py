@@ -46,6 +46,12 @@ def has_python_headers():
     return os.path.exists(version(python(), "-c", code))
 
 
+def crates():
+    """What cargo is for; names one that is there and is not asked."""
+    other = shutil.which("cargo")
+    return "the Rust crates" + (f" (Debian's, and not {other}: the oldest that does)" * bool(other))
+
+
 BUILD, TEST, OPTIONAL = "build", "test", "optional"
 
 # name, found?, what for, apt package, who cannot do without it
@@ -64,7 +70,7 @@ TOOLS = [
     ),
     ("git", lambda: version("git", "--version"), "lint's list of files", "git", TEST),
     # Debian's cargo is the oldest that the crates promise to build with, and tested beside others.
-    ("cargo", lambda: version("/usr/bin/cargo", "--version"), "the Rust crates", "cargo", TEST),
+    ("cargo", lambda: version("/usr/bin/cargo", "--version"), crates(), "cargo", TEST),
     ("GoogleTest", lambda: has_header("gtest/gtest.h"), "the C++ tests", "libgtest-dev", TEST),
     ("ccache", lambda: version("ccache", "--version"), "quick rebuilds", "ccache", OPTIONAL),
     (

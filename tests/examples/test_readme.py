@@ -90,6 +90,15 @@ def test_the_test_command_installs_all_that_is_missing(monkeypatch):
     assert needed <= set(calls[-1])
 
 
+def test_another_cargo_than_debians_is_named(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "lib" / "build"))
+    import doctor
+
+    for found in ("/elsewhere/cargo", None):
+        monkeypatch.setattr(doctor.shutil, "which", lambda name, found=found: found)
+        assert ("not /elsewhere/cargo" in doctor.crates()) is bool(found)
+
+
 def test_a_library_that_is_not_there_is_asked_for(tmp_path):
     """An empty FLAMBEAU_LIBRARY counts as none; the advice names the variable."""
     program = compile_c(ROOT / "examples/c/hello.c", tmp_path / "hello")

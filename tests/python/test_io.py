@@ -175,8 +175,12 @@ def test_what_load_refuses(torch, tmp_path):
         torch.load(io.BytesIO(b""))
     with pytest.raises(RuntimeError, match="explicit pickle_module"):
         torch.load(io.BytesIO(b"1"), pickle_module=pickle, weights_only=True)
-    with pytest.raises(ValueError, match="mmap=True"):
+    with pytest.raises(ValueError, match="must be a file path"):
         round_trip(torch, [1], mmap=True)
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"no archive")
+    with pytest.raises(RuntimeError, match="mmap can only be used with files saved with"):
+        torch.load(plain, mmap=True)
 
 
 def test_a_file_cannot_run_code(torch, tmp_path):

@@ -40,9 +40,33 @@ def test_a_name_is_where_torch_has_it(torch, path):
         assert getattr(module, name) is not None
 
 
-@pytest.mark.parametrize("kind", ["mkl", "mkldnn", "openmp", "opt_einsum"])
+@pytest.mark.parametrize("kind", ["mkl", "mkldnn", "nnpack", "openmp", "opt_einsum"])
 def test_libraries_of_pytorch_are_not_used(torch, kind):
     assert getattr(torch.backends, kind).is_available() is False
+
+
+@pytest.mark.parametrize("kind", ["mkldnn", "nnpack", "opt_einsum"])
+def test_switches_of_libraries_that_are_not_used(torch, kind):
+    module = getattr(torch.backends, kind)
+    before = module.enabled
+
+    @module.flags(enabled=not before)
+    def inside():
+        return module.enabled
+
+    assert inside() is (not before) and module.enabled is before
+    with module.flags(enabled=False):
+        assert module.enabled is False
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        module.flags(colour=1)
+
+
+def test_the_fast_path_of_transformers_is_a_switch(torch):
+    mha = torch.backends.mha
+    assert mha.get_fastpath_enabled()
+    mha.set_fastpath_enabled(False)
+    assert not mha.get_fastpath_enabled()
+    mha.set_fastpath_enabled(True)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -7,7 +7,8 @@ _MODES = ("default", "warn", "error")
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Makes every operation give the same bits in every run; indexed writes on a GPU slow down."""
+    """Makes every operation give the same bits in every run; indexed writes on a GPU slow down.
+    No operation refuses or warns, as `put_` and `max_unpool2d` do in torch."""
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         if not isinstance(value, bool):
             position = " (position 1)" if name == "mode" else ""
@@ -24,10 +25,10 @@ def set_deterministic_debug_mode(debug_mode):
     a warning, "error" or 2 for an error."""
     mode = _MODES.index(debug_mode) if debug_mode in _MODES else debug_mode
     if not isinstance(mode, int) or not 0 <= mode < len(_MODES):
-        raise (TypeError if not isinstance(debug_mode, (int, str)) else RuntimeError)(
-            f"invalid value of debug_mode, expected {', '.join(_MODES)} or 0 to 2, "
-            f"got {debug_mode!r}"
-        )
+        if not isinstance(debug_mode, (int, str)):
+            raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+        wanted = "0, 1, or 2" if isinstance(mode, int) else "one of `default`, `warn`, `error`"
+        raise RuntimeError(f"invalid value of debug_mode, expected {wanted}, but got {debug_mode}")
     use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
 
 

@@ -423,6 +423,13 @@ def load(
         )
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
+            if mmap and not zipfile.is_zipfile(file):
+                raise RuntimeError(
+                    f"mmap can only be used with files saved with `torch.save({f}, "
+                    "_use_new_zipfile_serialization=True), please torch.save your checkpoint with "
+                    "this option in order to use mmap."
+                )
+            file.seek(0)
             return load(file, map_location, pickle_module, weights_only=weights_only)
     if not hasattr(f, "read"):
         raise AttributeError(_EXPECTED + "'read' attribute")
@@ -434,7 +441,7 @@ def load(
             "data into a buffer like io.BytesIO and try to load from it instead."
         ) from problem
     if mmap:
-        raise ValueError("f must be a string or os.PathLike to use mmap=True, got " + repr(f))
+        raise ValueError("f must be a file path in order to use the mmap argument")
     if not zipfile.is_zipfile(f):
         f.seek(0)
         if not f.read(1):

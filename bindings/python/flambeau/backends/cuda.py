@@ -18,7 +18,7 @@ class _Matmul:
 
 
 matmul = _Matmul()
-_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+_attention = dict.fromkeys(("flash", "mem_efficient", "math", "cudnn", "fused"), True)
 
 
 def _switch(kind):

@@ -107,6 +107,8 @@ def _without_reentry(function, args, kwargs, how):
     check = how.determinism_check
     if check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {check}")
+    if how.debug and how.context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
     first, second = how.context_fn()
     if not is_grad_enabled():
         return function(*args, **kwargs)
