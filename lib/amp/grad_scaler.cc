@@ -108,11 +108,15 @@ Tensor flam_grad_scaler::scale(const Tensor& loss) {
   return ops::mul(loss, scale_on(loss.device()));
 }
 
+void flam_grad_scaler::check_scaled(const char* attempt) const {
+  check(scale_.defined(), Code::invalid_argument, "Attempted ", attempt,
+        " but _scale is None.  This may indicate your script did not use scaler.scale(loss or "
+        "outputs) earlier in the iteration.");
+}
+
 void flam_grad_scaler::unscale(uint64_t id, TensorsView params) {
   if (!enabled) return;
-  check(scale_.defined(), Code::invalid_argument,
-        "Attempted unscale_ but _scale is None. This may indicate your script did not use "
-        "scaler.scale(loss or outputs) earlier in the iteration.");
+  check_scaled("unscale_");
   const auto found = owners_.find(id);
   if (found != owners_.end()) {
     check(found->second.stage != Stage::unscaled, Code::invalid_argument,
@@ -134,6 +138,7 @@ void flam_grad_scaler::unscale(uint64_t id, TensorsView params) {
 
 void flam_grad_scaler::begin_step(uint64_t id, TensorsView params) {
   if (!enabled) return;
+  check_scaled("step");
   const auto found = owners_.find(id);
   const Stage stage = found == owners_.end() ? Stage::ready : found->second.stage;
   check(stage != Stage::stepped, Code::invalid_argument,
@@ -178,9 +183,7 @@ amp::StepReport flam_grad_scaler::report(uint64_t id) const {
 
 void flam_grad_scaler::update() {
   if (!enabled) return;
-  check(scale_.defined(), Code::invalid_argument,
-        "Attempted update but _scale is None. This may indicate your script did not use "
-        "scaler.scale(loss or outputs) earlier in the iteration.");
+  check_scaled("update");
   const GradMode no_grad(false);
   Tensor found;
   for (const auto& [id, owner] : owners_) {

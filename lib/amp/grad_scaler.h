@@ -51,6 +51,7 @@ struct flam_grad_scaler final : flambeau::RefCounted {
   };
 
   const flambeau::Tensor& scale_on(flambeau::Device device);
+  void check_scaled(const char* attempt) const;  // throws before the first loss
   const Owner& known(uint64_t owner) const;
 
   flambeau::amp::ScalerOptions options_;

@@ -378,8 +378,13 @@ def test_gradients_can_be_clipped_between(torch, device, on_both):
 def test_what_was_forgotten(torch, device, on_both):
     w = torch.nn.Parameter(torch.ones(2, device=device))
     sgd, scaler = torch.optim.SGD([w], lr=1.0), on_both(device)
-    with pytest.raises(AssertionError, match="_scale is None"):
-        scaler.step(sgd)
+    for attempt, call in (
+        ("step", lambda: scaler.step(sgd)),
+        ("unscale_", lambda: scaler.unscale_(sgd)),
+        ("update", scaler.update),
+    ):
+        with pytest.raises(AssertionError, match=f"^Attempted {attempt} but _scale is None"):
+            call()
     scaler.scale(w.sum())
     with pytest.raises(AssertionError, match="No inf checks were recorded for this optimizer"):
         scaler.step(sgd)

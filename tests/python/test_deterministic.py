@@ -44,6 +44,41 @@ def test_additions_to_one_place_have_the_bits_of_the_cpu(torch, device, determin
         assert ours.cpu().equal(expected)
 
 
+def test_what_torch_refuses_has_the_bits_of_the_cpu(torch, device, deterministic, recwarn):
+    F = torch.nn.functional
+    torch.manual_seed(1)
+    image, at, source = torch.randn(2, 3, 6, 6), torch.randint(0, 4, (50,)), torch.randn(50)
+
+    def results(on):
+        y, places = F.max_pool2d(image.to(on), 3, 1, return_indices=True)  # overlapping windows
+        zero, one = torch.zeros(4, device=on), torch.zeros(50, device=on)
+        return [
+            F.max_unpool2d(y, places, 3, 1),
+            zero.clone().put_(at.to(on), source.to(on)),
+            zero.put(at.to(on), source.to(on), accumulate=True),
+            one.put(torch.arange(50, device=on), source.to(on)),
+        ]
+
+    for _ in range(3):
+        for ours, expected in zip(results(device), results("cpu")):
+            assert ours.cpu().equal(expected)
+    assert not recwarn.list
+
+
+def test_debug_modes_have_names_and_numbers(torch):
+    for mode, number in (("warn", 1), ("error", 2), ("default", 0)):
+        torch.set_deterministic_debug_mode(mode)
+        assert torch.get_deterministic_debug_mode() == number
+        torch.set_deterministic_debug_mode(number)
+        assert torch.get_deterministic_debug_mode() == number
+    with pytest.raises(RuntimeError, match="expected one of `default`, `warn`, `error`, but got x"):
+        torch.set_deterministic_debug_mode("x")
+    with pytest.raises(RuntimeError, match="expected 0, 1, or 2, but got 5"):
+        torch.set_deterministic_debug_mode(5)
+    with pytest.raises(TypeError, match="must be str or int, but got"):
+        torch.set_deterministic_debug_mode(1.5)
+
+
 DTYPES = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split()
 
 

@@ -179,7 +179,7 @@ def _plain_errors():
     try:
         yield
     except Exception as problem:
-        if str(problem).startswith(("No inf checks were recorded", "Attempted u")):
+        if str(problem).startswith(("No inf checks were recorded", "Attempted ")):
             raise AssertionError(str(problem)) from None
         raise
 
