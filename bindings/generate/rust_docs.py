@@ -26,7 +26,7 @@ def markdown(rust: RustApi, text: str, self_name: str | None = None) -> str:
         elif word in rust.values:
             parts[i] = f"[`{rust.constant(word)}`](crate::{rust.constant(word)})"
         elif word in rust.places:
-            parts[i] = f"`{rust.places[word].path.replace('r#', '')}`"
+            parts[i] = f"`{rust.spoken(word)}`"
     return "".join(parts)
 
 

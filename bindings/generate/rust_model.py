@@ -104,6 +104,7 @@ class RustApi:
             line.split()[0] for line in text.splitlines() if line.endswith("; options generated")
         }
         self.places = {f.name: self._place(f) for f in api.functions}
+        self.namespaces = {f.name: namespace(f.header) for f in api.functions}
         self.values = {v["name"]: (e["name"], v["value"]) for e in api.enums for v in e["values"]}
 
     def reserved(self, struct: str) -> bool:
@@ -150,6 +151,13 @@ class RustApi:
             if not f.torch or f.form or any(not t.startswith("torch.") for t in f.torch):
                 return Place("Tensor", identifier(_TRAIT_METHODS.get(f.op, f.op)), True)
         return Place(None, identifier(f.op), False)
+
+    def spoken(self, name: str) -> str:
+        """A function as programs call it: `flam_monitor_read` as `monitor::read`."""
+        place, where = self.places[name], self.namespaces[name]
+        if place.type or not where:
+            return place.path.replace("r#", "")
+        return f"{where}::{place.name.removeprefix(f'{where}_')}"
 
     def generated(self, f: Function) -> bool:
         """Whether the function can be, and is to be, generated."""

@@ -10,6 +10,33 @@ use crate::{
 };
 
 /// A data set in Rust. Batches are fetched on the loader's threads.
+///
+/// ```
+/// use flambeau::{data::{Dataset, Loader, LoaderOptions, Samples}, Error, Result, Status, Tensor};
+///
+/// struct Lines(Vec<String>);
+///
+/// impl Samples for Lines {
+///     fn size(&self) -> usize {
+///         self.0.len()
+///     }
+///
+///     fn fetch(&self, indices: &[i64]) -> Result<Vec<Tensor>> {
+///         let parsed = indices.iter().map(|&i| self.0[i as usize].parse::<f32>());
+///         let values: std::result::Result<Vec<f32>, _> = parsed.collect();
+///         Ok(vec![Tensor::from(values.map_err(Error::other)?)])
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let lines = Lines(["1.5", "2.5", "three"].map(String::from).to_vec());
+/// let options = LoaderOptions::default().batch_size(2).num_workers(1);
+/// let mut loader = Loader::new_with(&Dataset::new(lines)?, options)?;
+/// assert_eq!(loader.next_batch()?.unwrap()[0].to_vec::<f32>()?, [1.5, 2.5]);
+/// assert_eq!(loader.next_batch().unwrap_err().status(), Status::Callback);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Samples: Send + Sync + 'static {
     /// How many samples there are.
     fn size(&self) -> usize;
