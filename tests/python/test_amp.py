@@ -355,6 +355,20 @@ def test_the_factor_can_be_looked_at(torch, device):
     scaler = torch.amp.GradScaler(device, init_scale=4.0)
     assert scaler._scale.item() == scaler.get_scale() == 4.0
     assert scaler._scale.device.type == torch.device(device).type
+    assert scaler._get_scale_async().item() == 4.0
+
+
+def test_what_was_found_can_be_looked_at(torch, device, on_both):
+    w = torch.nn.Parameter(torch.ones(2, device=device))
+    sgd, scaler = torch.optim.SGD([w], lr=1.0), on_both(device)
+    for factor, found in ((1.0, 0.0), (float("inf"), 1.0)):
+        sgd.zero_grad()
+        scaler.scale((w * factor).sum()).backward()
+        scaler.unscale_(sgd)
+        (place, inf), *others = scaler._found_inf_per_device(sgd).items()
+        assert not others and place == w.grad.device == inf.device and inf.item() == found
+        scaler.step(sgd)
+        scaler.update()
 
 
 def test_gradients_can_be_clipped_between(torch, device, on_both):

@@ -11,6 +11,7 @@ from .._deprecated import warn
 from .._gen import api
 from .._tensor import Tensor
 from .._torch import tensor
+from .autocast_mode import _gpu_missing
 
 
 def _accessors(name):
@@ -121,6 +122,13 @@ class GradScaler:
         lambda self, scale: api.grad_scaler_set_scale(self._scaler, float(scale)),
     )
 
+    def _get_scale_async(self):
+        return self._scale
+
+    def _found_inf_per_device(self, optimizer):
+        on = {p.grad.device for p in _params(optimizer) if p.grad is not None}
+        return {d: api.grad_scaler_found_inf(self._scaler, id(optimizer), d) for d in on}
+
     get_growth_factor, set_growth_factor = _accessors("growth_factor")
     get_backoff_factor, set_backoff_factor = _accessors("backoff_factor")
     get_growth_interval, set_growth_interval = _accessors("growth_interval")
@@ -182,12 +190,6 @@ def _plain_errors():
         if str(problem).startswith(("No inf checks were recorded", "Attempted ")):
             raise AssertionError(str(problem)) from None
         raise
-
-
-def _gpu_missing():
-    from .. import cuda
-
-    return not cuda.is_available()
 
 
 def _params(optimizer):
