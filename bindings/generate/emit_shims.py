@@ -118,8 +118,7 @@ def _said(f: Function, counted: set[str]) -> list[str]:
             value = f"std::span<const {pointee(p.type)}>({value})"
         values += f", {value}"
     names = ", ".join(p.name for p in shown)
-    options = f"const Options<{f.options}> given(options); " if f.options else ""
-    text = f'{options}return arguments_text("{names}"{values});'
+    text = f'{_chosen(f, counted)}return arguments_text("{names}"{values});'
     return [
         f"  const auto text = [&] {{ {text} }};",
         f'  const Arguments given = arguments_of("{f.target}", text);',

@@ -41,7 +41,10 @@ class ArgumentText {
   std::string text_ = "(";
 };
 
-template <class... Args> std::string arguments_text(std::string_view names, const Args&... args) {
+// Cold, so that a thousand shims stay small.
+template <class... Args>
+[[gnu::cold, gnu::noinline]] std::string arguments_text(std::string_view names,
+                                                        const Args&... args) {
   ArgumentText text(names);
   (text.add(said(args)), ...);
   return std::move(text).text();
