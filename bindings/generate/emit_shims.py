@@ -120,7 +120,7 @@ def _said(f: Function, counted: set[str]) -> list[str]:
     names = ", ".join(p.name for p in shown)
     text = f'{_chosen(f, counted)}return arguments_text("{names}"{values});'
     return [
-        f"  const auto text = [&] {{ {text} }};",
+        f"  const auto text = [&]() __attribute__((cold)) {{ {text} }};",
         f'  const Arguments given = arguments_of("{f.target}", text);',
     ]
 
