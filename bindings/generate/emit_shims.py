@@ -119,10 +119,8 @@ def _said(f: Function, counted: set[str]) -> list[str]:
         values += f", {value}"
     names = ", ".join(p.name for p in shown)
     text = f'{_chosen(f, counted)}return arguments_text("{names}"{values});'
-    return [
-        f"  const auto text = [&]() __attribute__((cold)) {{ {text} }};",
-        f'  const Arguments given = arguments_of("{f.target}", text);',
-    ]
+    written = f"[&]() __attribute__((cold)) {{ {text} }}"
+    return [f'  const Said given{{"{f.target}", {written}}};']
 
 
 def _body(f: Function) -> list[str]:

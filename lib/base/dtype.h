@@ -29,10 +29,8 @@ template <class T> inline constexpr Dtype dtype_of = Dtype::none;
 FLAM_DTYPES(FLAM_X)
 #undef FLAM_X
 
-constexpr size_t size_of(Dtype d) {
-  constexpr size_t sizes[kDtypeCount] = {0, 4, 8, 2, 2, 8, 4, 2, 1, 1, 1};
-  return sizes[static_cast<int>(d)];
-}
+inline constexpr uint8_t kDtypeSizes[kDtypeCount] = {0, 4, 8, 2, 2, 8, 4, 2, 1, 1, 1};
+constexpr size_t size_of(Dtype d) { return kDtypeSizes[static_cast<int>(d)]; }
 constexpr bool is_floating(Dtype d) { return d >= Dtype::f32 && d <= Dtype::bf16; }
 constexpr bool is_half(Dtype d) { return d == Dtype::f16 || d == Dtype::bf16; }
 constexpr bool is_integral(Dtype d) { return d >= Dtype::i64 && d <= Dtype::u8; }  // bool is not

@@ -72,7 +72,7 @@ template <class T> class Ref {
   T* p_ = nullptr;
 };
 
-template <class T, class... Args> Ref<T> make_ref(Args&&... args) {
+template <class T, class... Args> [[gnu::always_inline]] inline Ref<T> make_ref(Args&&... args) {
   return Ref<T>::adopt(new T(std::forward<Args>(args)...));
 }
 

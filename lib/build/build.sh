@@ -26,7 +26,7 @@ if [ "$preset" = release ] || [ "$preset" = cuda ]; then
   preset=${nvcc:+cuda}
   preset=${preset:-cpu}
   if [ -n "$nvcc" ]; then
-    arch=$(lib/build/cuda_arch.sh)
+    arch=$(lib/build/cuda_arch.sh "$nvcc")
     arguments+=(-DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_ARCHITECTURES="$arch")
   fi
 fi
@@ -38,7 +38,7 @@ if [ ! -e "$ninja" ] || [ CMakePresets.json -nt "$ninja" ]; then stale=1; fi
 cached() {  # what the variable $1 was when this preset was configured
   sed -n "s/^$1:[A-Z]*=//p" "build/$preset/CMakeCache.txt" 2>/dev/null || true
 }
-[ -z "${CUDA_ARCH:-}" ] || [ "$(cached CMAKE_CUDA_ARCHITECTURES)" = "${arch:-}" ] || stale=1
+[ "$(cached CMAKE_CUDA_ARCHITECTURES)" = "${arch:-}" ] || stale=1
 case $preset in
   cpu | cuda)
     was=$(cached FLAM_NATIVE_ISA)

@@ -18,8 +18,8 @@ class ProgramTensorHook final : public capi::ProgramHook<TensorHook, flam_hook_c
       : ProgramHook(given, "flam_hook_callback") {}
 
   Tensor call(const Tensor& grad) override {
-    if (removed) return {};
-    const Running running(*this);
+    const auto owner = running();
+    if (!owner) return {};
     return capi::call_back(
         "a hook",
         [&](flam_tensor** out) { return table.call(table.user, capi::handle(grad), out); },
@@ -33,8 +33,8 @@ class ProgramNodeHook final : public capi::ProgramHook<NodeHook, flam_node_hook_
       : ProgramHook(given, "flam_node_hook_callback") {}
 
   void call(Tensors& given, TensorsView seen) override {
-    if (removed) return;
-    const Running running(*this);
+    const auto owner = running();
+    if (!owner) return;
     SmallVector<flam_tensor*, 3> out(given.size(), nullptr);
     const capi::HostCall call;
     flam_status status = table.call(table.user, capi::handles(given), given.size(),

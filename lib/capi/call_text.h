@@ -57,8 +57,16 @@ struct Arguments {
   std::string (*text)(const void* shim) = nullptr;
 };
 
-template <class F> Arguments arguments_of(const char* name, const F& text) {
-  return {name, &text, [](const void* f) { return (*static_cast<const F*>(f))(); }};
+// The same as a shim has it, before anything failed.
+template <class F> struct Said {
+  const char* name;
+  F text;
+};
+template <class F> Said(const char*, F) -> Said<F>;
+
+inline const Arguments& arguments_of(const Arguments& given) { return given; }
+template <class F> Arguments arguments_of(const Said<F>& given) {
+  return {given.name, &given.text, [](const void* f) { return (*static_cast<const F*>(f))(); }};
 }
 
 }  // namespace flambeau::capi

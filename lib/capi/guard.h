@@ -101,7 +101,7 @@ template <class T> RefCounted* counted(T* handle) {
   }
 }
 
-template <class T> void release_handle(T* handle) noexcept {
+template <class T> [[gnu::always_inline]] inline void release_handle(T* handle) noexcept {
   if (!handle) return;
   if (noting()) [[unlikely]]
     forget_handle(counted(handle));
@@ -266,34 +266,39 @@ inline void label_call(const char* function) {
   t_label.rows = 0;
 }
 
-template <class F>
-auto guard_handle(const char* function, F&& f, const Arguments& given = {}) noexcept
+// `given` by value: until something fails, its parts need no memory.
+template <class G> flam_status record_failure(const char* function, G given) noexcept {
+  return record_exception(function, arguments_of(given));
+}
+
+template <class F, class G = Arguments>
+auto guard_handle(const char* function, F&& f, const G& given = {}) noexcept
     -> decltype(give(f(), function)) {
   label_call(function);
   try {
     return give(f(), function);
   } catch (...) {
-    record_exception(function, given);
+    record_failure(function, given);
     return nullptr;
   }
 }
 
 // An in-place form gives its operand back as it came, without another count.
-template <class T, class F>
-T* guard_in(const char* function, T* operand, F&& f, const Arguments& given = {}) noexcept {
+template <class T, class F, class G = Arguments>
+T* guard_in(const char* function, T* operand, F&& f, const G& given = {}) noexcept {
   label_call(function);
   try {
     f();
     return operand;
   } catch (...) {
-    record_exception(function, given);
+    record_failure(function, given);
     return nullptr;
   }
 }
 
 // Results are written only after the target returned all of them.
-template <class F, class... Out>
-flam_status guard_call(const char* function, F&& f, const Arguments& given, Out*... out) noexcept {
+template <class F, class G, class... Out>
+flam_status guard_call(const char* function, F&& f, const G& given, Out*... out) noexcept {
   label_call(function);
   try {
     if constexpr (sizeof...(Out) == 0) {
@@ -308,7 +313,7 @@ flam_status guard_call(const char* function, F&& f, const Arguments& given, Out*
     }
     return FLAM_OK;
   } catch (...) {
-    return record_exception(function, given);
+    return record_failure(function, given);
   }
 }
 
@@ -319,20 +324,20 @@ flam_status guard_status(const char* function, F&& f, Out*... out) noexcept {
 
 // An op's shims: a profiler sees them even where the op is made of others and has no name of its
 // own.
-template <class F> auto guard_op(const char* function, F&& f, const Arguments& given) noexcept {
+template <class F, class G>
+auto guard_op(const char* function, F&& f, const G& given) noexcept {
   const probe::Span span(probe::Kind::op, function + 5);
   return guard_handle(function, std::forward<F>(f), given);
 }
 
-template <class T, class F>
-T* guard_op_in(const char* function, T* operand, F&& f, const Arguments& given) noexcept {
+template <class T, class F, class G>
+T* guard_op_in(const char* function, T* operand, F&& f, const G& given) noexcept {
   const probe::Span span(probe::Kind::op, function + 5);
   return guard_in(function, operand, std::forward<F>(f), given);
 }
 
-template <class F, class... Out>
-flam_status guard_op_status(const char* function, F&& f, const Arguments& given,
-                            Out*... out) noexcept {
+template <class F, class G, class... Out>
+flam_status guard_op_status(const char* function, F&& f, const G& given, Out*... out) noexcept {
   const probe::Span span(probe::Kind::op, function + 5);
   return guard_call(function, std::forward<F>(f), given, out...);
 }

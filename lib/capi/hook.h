@@ -1,8 +1,9 @@
 // A hook whose function is the program's: what a table of the ABI says, called in a frame and
 // scopes of its own, and the handle that removes it. Removing drops the program's data at once, or
-// after the call that is running.
+// after the last of the calls that are running, which may be on several threads.
 #pragma once
-#include <optional>
+#include <memory>
+#include <mutex>
 
 #include "base/error.h"
 #include "capi/callback.h"
@@ -15,29 +16,30 @@ namespace flambeau::capi {
 template <class Kind, class Table> class ProgramHook : public Kind {
  public:
   ProgramHook(const Table* given, const char* type)
-      : table(sized_copy(given, type)), owner_(std::in_place, table.user, table.drop) {
+      : table(sized_copy(given, type)),
+        owner_(std::make_shared<const Callback>(table.user, table.drop)) {
     check(table.call != nullptr, Code::invalid_argument, type, ": the hook has no function `call`");
   }
 
   void remove() {
     this->removed = true;
-    if (!running_) owner_.reset();
+    std::shared_ptr<const Callback> last;  // dropped with no lock held
+    const std::lock_guard lock(mutex_);
+    last.swap(owner_);
   }
 
  protected:
-  struct Running {
-    explicit Running(ProgramHook& h) : hook(h) { ++hook.running_; }
-    ~Running() {
-      if (--hook.running_ == 0 && hook.removed) hook.owner_.reset();
-    }
-    ProgramHook& hook;
-  };
+  // The program's data for the length of a call; null where the hook was removed.
+  std::shared_ptr<const Callback> running() const {
+    const std::lock_guard lock(mutex_);
+    return owner_;
+  }
 
   const Table table;
 
  private:
-  std::optional<Callback> owner_;
-  int running_ = 0;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Callback> owner_;
 };
 
 template <class H> Ref<flam_hook> handle_of(Ref<H> hook) {

@@ -38,8 +38,8 @@ class ProgramModuleHook final : public ProgramHook<nn::ModuleHook, flam_module_h
       : ProgramHook(given, "flam_module_hook_callback") {}
 
   Tensor call(const Tensor& input, const Tensor& output) override {
-    if (removed) return {};
-    const Running running(*this);
+    const auto owner = running();
+    if (!owner) return {};
     return call_back(
         "a module's hook",
         [&](flam_tensor** out) {

@@ -3,13 +3,16 @@
 // it goes when the next one is added, so that a program which sets and removes one in every step
 // does not grow the list.
 #pragma once
+#include <atomic>
+#include <utility>
+
 #include "tensor/tensor.h"
 
 namespace flambeau {
 
 class Hook : public RefCounted {
  public:
-  bool removed = false;
+  std::atomic<bool> removed = false;
 };
 
 // On one gradient; an undefined result keeps it.
@@ -30,20 +33,25 @@ struct NodeHooks {
   SmallVector<Ref<NodeHook>, 1> before, after;
 };
 
-// Entries of `list` are hooks, or have one.
-template <class List, class Entry> void add_hook(List& list, Entry entry) {
-  List kept;
-  for (auto& e : list) {
-    const Hook* hook;
-    if constexpr (requires { e.hook; }) {
-      hook = e.hook.get();
-    } else {
-      hook = e.get();
-    }
-    if (!hook->removed) kept.push_back(std::move(e));
+// Whether an entry of a list, which is a hook or has one, was removed.
+template <class Entry> bool is_removed(const Entry& e) {
+  if constexpr (requires { e.hook; }) {
+    return e.hook->removed;
+  } else {
+    return e->removed;
   }
-  kept.push_back(std::move(entry));
-  list = std::move(kept);
+}
+
+// The new entry first: where memory runs out, the list is what it was.
+template <class List, class Entry> void add_hook(List& list, Entry entry) {
+  list.push_back(std::move(entry));
+  size_t kept = 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (is_removed(list[i])) continue;
+    if (kept != i) list[kept] = std::move(list[i]);
+    ++kept;
+  }
+  while (list.size() > kept) list.pop_back();
 }
 
 }  // namespace flambeau

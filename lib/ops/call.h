@@ -33,7 +33,7 @@ class Call {
   Call(Form form, std::initializer_list<Operand> operands, Devices devices = Devices::same)
       : Call(form, std::span<const Operand>(operands.begin(), operands.size()), devices) {}
   Call(Form form, std::span<const Operand> operands, Devices devices = Devices::same);
-  ~Call() {
+  [[gnu::always_inline]] ~Call() {
     if (casting_) [[unlikely]]
       modes.autocast = true;
     if (span_) [[unlikely]]

@@ -88,16 +88,22 @@ static Ref<Storage> new_storage(DimsView sizes, Dtype dtype, Device device, size
   return make_ref<Storage>(resolve(device), bytes);
 }
 
-Tensor tensor_of(Ref<Storage> storage, DimsView sizes, DimsView strides, Dtype dtype) {
+// Inlined, because every op makes a tensor.
+[[gnu::always_inline]] inline Tensor made_of(Ref<Storage> storage, DimsView sizes, DimsView strides,
+                                             Dtype dtype) {
   auto t = make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype);
   t->inference = makes_inference_tensors();
   return Tensor(std::move(t));
 }
 
+Tensor tensor_of(Ref<Storage> storage, DimsView sizes, DimsView strides, Dtype dtype) {
+  return made_of(std::move(storage), sizes, strides, dtype);
+}
+
 Tensor empty(DimsView sizes, Dtype dtype, Device device) {
   const int64_t n = numel_of(sizes);
   auto storage = new_storage(sizes, dtype, device, size_t(n) * size_of(dtype));
-  return tensor_of(std::move(storage), sizes, contiguous_strides(sizes), dtype);
+  return made_of(std::move(storage), sizes, contiguous_strides(sizes), dtype);
 }
 
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device) {

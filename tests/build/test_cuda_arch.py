@@ -9,19 +9,30 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def chosen(tmp_path, smi: str, **env: str) -> str:
-    program = tmp_path / "nvidia-smi"
-    program.write_text(f"#!/bin/sh\n{smi}\n")
-    program.chmod(0o755)
+def program(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def chosen(tmp_path, smi: str, codes="75 80 86 89 90 100 120", **env: str) -> str:
+    program(tmp_path / "nvidia-smi", smi)
+    nvcc = program(tmp_path / "nvcc", f"printf 'sm_%s\\n' {codes}")
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "CUDA_ARCH": "", **env}
-    return subprocess.check_output([ROOT / "lib/build/cuda_arch.sh"], env=env, text=True).strip()
+    command = [ROOT / "lib/build/cuda_arch.sh", nvcc]
+    return subprocess.check_output(command, env=env, text=True).strip()
 
 
 @pytest.mark.parametrize(
     ("smi", "expected"),
     [
-        ("echo 9.0", "90-real"),
-        ("printf '12.0\\n8.6\\n12.0\\n'", "120-real;86-real"),
+        ("echo 9.0", "90"),
+        ("printf '12.0\\n8.6\\n12.0\\n'", "86-real;120"),
+        ("echo 10.3", "100"),  # not known by this nvcc, and served by the same major version
+        ("echo 8.7", "86"),
+        ("echo 7.0", "75-virtual;90-real"),  # too old for this nvcc
+        ("printf '7.0\\n9.0\\n'", "90"),
+        ("echo 13.0", "75-virtual;90-real"),
         ("echo 'No devices were found'", "75-virtual;90-real"),
         ("echo 'NVIDIA-SMI has failed' >&2; exit 9", "75-virtual;90-real"),
     ],

@@ -4,13 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "capi/callback.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
+#include "nn/gen/layers.h"
 #include "nn/module.h"
 #include "ops/ops.h"
 
@@ -201,6 +204,42 @@ TEST(Hooks, RemovedOnesLeaveTheirList) {
   EXPECT_EQ(recorded.node_hooks->after.size(), 1u);
   EXPECT_EQ(module->hooks_before.size(), 1u);
   EXPECT_EQ(module->hooks_after.size(), 1u);
+}
+
+// Forwards of one module may meet; its hook's data goes once, after the last of them.
+TEST(Hooks, RunOnSeveralThreadsAndDropOnce) {
+  struct Shared {
+    std::atomic<int> running = 0, drops = 0, after = 0;
+  } shared;
+  flam_module_hook_callback callback{};
+  callback.struct_size = sizeof callback;
+  callback.user = &shared;
+  callback.call = [](void* user, const flam_tensor*, const flam_tensor*,
+                     flam_tensor**) -> flam_status {
+    Shared& s = *static_cast<Shared*>(user);
+    ++s.running;
+    if (s.drops) ++s.after;
+    --s.running;
+    return FLAM_OK;
+  };
+  callback.drop = [](void* user) {
+    Shared& s = *static_cast<Shared*>(user);
+    if (s.running) ++s.after;
+    ++s.drops;
+  };
+  const Ref<flam_module> module = nn::relu();
+  Ref<flam_hook> hook = capi::module_register_hook(module.get(), FLAM_HOOK_FORWARD, &callback);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const Tensor x = values({1});
+      for (int k = 0; k < 2000; ++k) capi::module_call(module.get(), x);
+    });
+  }
+  hook->remove();
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(shared.drops, 1);
+  EXPECT_EQ(shared.after, 0);
 }
 
 TEST(Function, GradientComesFromTheProgram) {
