@@ -150,6 +150,8 @@ def _body(f: Function) -> list[str]:
         return [*said, f'  return {guard}("{f.name}", [&] {{ {call}; }}{given}{outs});']
     if kind == "void":
         return [f"  guard_value([&] {{ {call}; }});"]
+    if f.result["type"] == "flam_scope":
+        return [f'  return guard_scope("{f.name}", [&] {{ {call}; }});']
     return [f"  return guard_value([&] {{ {call}; }});"]
 
 

@@ -6,7 +6,8 @@
  * called, which need not wait for those of the forward before it and have waited for them after it.
  *
  * Modes are thread-local. A `push` returns a token that `flam_scope_pop` takes back on the same
- * thread, in reverse order. Callbacks run on the thread that runs backward, with no lock held.
+ * thread, in reverse order; 0 and an error where memory runs out, or where the thread is ending and
+ * has closed its scopes. Callbacks run on the thread that runs backward, with no lock held.
  */
 #ifndef FLAMBEAU_AUTOGRAD_H
 #define FLAMBEAU_AUTOGRAD_H

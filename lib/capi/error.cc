@@ -4,6 +4,7 @@
 #include <cctype>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
@@ -27,6 +28,8 @@ flam_error* out_of_memory_record() {
 }
 [[maybe_unused]] const flam_error* const made_at_start = out_of_memory_record();
 
+FLAM_THREAD_LOCAL bool t_armed = false;  // outlives what it arms, which is touched once
+
 // Releases the pending record when its thread ends.
 struct ThreadEnd {
   bool armed = false;
@@ -40,8 +43,10 @@ flam_status keep_first(flam_error* e) {
     e->release();
     return code;
   }
-  thread_local ThreadEnd at_end;
-  at_end.armed = true;
+  if (!std::exchange(t_armed, true)) {
+    thread_local ThreadEnd at_end;
+    at_end.armed = true;
+  }
   t_error = e;
   return code;
 }

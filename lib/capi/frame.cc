@@ -3,6 +3,7 @@
 // one.
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "capi/frame.h"
@@ -41,6 +42,8 @@ void close_frame() {
   frame->release_all("flam_frame_pop");
 }
 
+FLAM_THREAD_LOCAL bool t_armed = false;  // outlives what it arms, which is touched once
+
 // Frames that are open where a thread ends have nobody left to pop them. That of a callback, which
 // ended the process, is on the stack.
 struct ThreadEnd {
@@ -76,10 +79,12 @@ void forget_handle(RefCounted* object) noexcept {
 }
 
 uint64_t frame_push() {
-  thread_local ThreadEnd at_end;
-  at_end.armed = true;
   auto frame = std::make_unique<Frame>(Frame{{}, t_frame});
   const uint64_t token = push_scope(close_frame);
+  if (!std::exchange(t_armed, true)) {
+    thread_local ThreadEnd at_end;
+    at_end.armed = true;
+  }
   t_frame = frame.release();
   return token;
 }

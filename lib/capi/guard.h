@@ -4,6 +4,7 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -320,6 +321,13 @@ flam_status guard_call(const char* function, F&& f, const G& given, Out*... out)
 template <class F, class... Out>
 flam_status guard_status(const char* function, F&& f, Out*... out) noexcept {
   return guard_call(function, std::forward<F>(f), Arguments{}, out...);
+}
+
+// A scope's token, or 0 and an error.
+template <class F> uint64_t guard_scope(const char* function, F&& f) noexcept {
+  uint64_t token = 0;
+  guard_status(function, std::forward<F>(f), &token);
+  return token;
 }
 
 // An op's shims: a profiler sees them even where the op is made of others and has no name of its

@@ -19,6 +19,7 @@ struct Scope {
 
 FLAM_THREAD_LOCAL size_t t_open = 0, t_floor = 0;  // of stack()
 FLAM_THREAD_LOCAL std::vector<Scope>* t_stack = nullptr;
+FLAM_THREAD_LOCAL bool t_ended = false;  // nobody is left to close what is opened now
 
 std::function<void()> take_innermost(std::vector<Scope>& open) {
   std::function<void()> undo = std::move(open.back().undo);
@@ -33,12 +34,14 @@ struct ThreadEnd {
   bool armed = false;
   ~ThreadEnd() {
     while (t_stack && !t_stack->empty()) take_innermost(*t_stack);
+    t_ended = true;
     delete std::exchange(t_stack, nullptr);
   }
 };
 
 std::vector<Scope>& stack() {
   if (!t_stack) {
+    check(!t_ended, Code::scope, "this thread is ending and has closed its scopes: none opens now");
     static thread_local ThreadEnd at_end;
     at_end.armed = true;
     t_stack = new std::vector<Scope>;

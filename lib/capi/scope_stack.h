@@ -8,7 +8,8 @@
 
 namespace flambeau::capi {
 
-uint64_t push_scope(std::function<void()> undo);
+uint64_t push_scope(
+    std::function<void()> undo);  // throws Error(scope) once the thread's have ended
 void pop_scope(
     uint64_t token);  // throws Error(scope) where it is not this thread's innermost scope
 

@@ -55,6 +55,29 @@ static void test_scopes_belong_to_their_thread(void) {
   CHECK(flam_scope_pop(off) == FLAM_OK);
 }
 
+static pthread_key_t key; /* its destructor runs when the library's own of the thread have */
+
+static void open_late(void *opened) {
+  *(int *)opened = flam_grad_mode_push(0) || flam_inference_mode_push(1) || flam_frame_push();
+  CHECK(flam_grad_enabled() && !flam_inference_enabled());
+  CHECK_ERROR(FLAM_ERROR_SCOPE, "this thread is ending");
+}
+
+static void *open_and_end(void *opened) {
+  CHECK(flam_frame_push() && flam_grad_mode_push(1));
+  CHECK(pthread_setspecific(key, opened) == 0);
+  return NULL;
+}
+
+static void test_no_scope_opens_once_a_thread_has_closed_them(void) {
+  int opened = -1;
+  pthread_t thread;
+  CHECK(pthread_key_create(&key, open_late) == 0);
+  CHECK(pthread_create(&thread, NULL, open_and_end, &opened) == 0 &&
+        pthread_join(thread, NULL) == 0);
+  CHECK(opened == 0);
+}
+
 static void test_modes(void) {
   flam_tensor *x = leaf(1, 2), *y;
   flam_scope scope = flam_grad_mode_push(0);
@@ -165,6 +188,7 @@ int main(void) {
   flam_set_leak_tracking_enabled(1);
   test_scopes_close_in_order();
   test_scopes_belong_to_their_thread();
+  test_no_scope_opens_once_a_thread_has_closed_them();
   test_modes();
   test_backward_and_grad();
   test_an_overwritten_value_is_named();

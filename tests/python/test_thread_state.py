@@ -274,10 +274,11 @@ CALLBACK = "of the callback that runs, which returns before its thread ends"
 # Variables of the library's threads that stay behind, and why.
 STAYS = {
     **dict.fromkeys("current_pass current_walk walks_open unpacked_values".split(), PASS),
-    **dict.fromkeys("t_ended t_at_end t_pooled t_front".split(), MEMORY),
+    **dict.fromkeys("t_at_end t_pooled t_front".split(), MEMORY),
     **dict.fromkeys("text t_text".split(), TEXT),
     **dict.fromkeys("t_lent t_error t_frame innermost_ t_open t_floor t_stack".split(), CALLBACK),
-    "at_end": "what the end of a thread does",
+    **dict.fromkeys(("at_end", "t_armed"), "what the end of a thread does"),
+    "t_ended": "whether the thread has given its memory back, or closed its scopes",
     "casts": "autocast's copies, which can be made again",
     "running": "nodes that this thread frees, all before it goes on",
     "t_current": "carried as the choice of devices and streams",
@@ -287,8 +288,8 @@ STAYS = {
     "guard": "the same",
 }
 # What several files declare under one name, for one thing, and how many: one more is looked at.
-SHARED = {"text": 9, "at_end": 3, "t_at_end": 3, "t_ended": 3} | dict.fromkeys(
-    "t_current t_inside t_text".split(), 2
+SHARED = {"text": 9, "at_end": 3, "t_at_end": 3, "t_ended": 4} | dict.fromkeys(
+    "t_armed t_current t_inside t_text".split(), 2
 )
 DECLARED = re.compile(
     r"^\s*(?:(?:static|inline|extern)\s+)*(?:FLAM_THREAD_LOCAL|thread_local)\s+([^;]*);", re.M
