@@ -185,9 +185,10 @@ class RustApi:
 
     def access(self, f: Function) -> str | None:
         """How a call is kept apart from those of other threads: "writing" where it may change what
-        another handle sees, "reading" where it looks at it, None where it does neither."""
+        another handle sees, "reading" where it looks at it, "unlocked" where it waits for threads
+        of its own, None where no handle is in it."""
         if self.class_of(f) in OWN_THREADS:
-            return None
+            return "unlocked"
         held = [p for p in f.params if p.kind in ("tensor", "tensors", "handle")]
         listed = any(p.kind == "tensors" for p in held)
         if any(p.mutable and pointee(p.type) != "flam_generator" for p in held):  # it has a lock

@@ -17,6 +17,8 @@
 //!   back for as long as it runs ([`suspended`]). Hence nothing can get stuck.
 //!
 //! It is all safe code: the guards are those of the standard library.
+//!
+//! Where a guard goes a call has returned, and what waited for that is done (`scope::settle`).
 
 use std::{
     cell::RefCell,
@@ -27,6 +29,8 @@ use std::{
         RwLock, RwLockReadGuard, RwLockWriteGuard,
     },
 };
+
+use crate::scope::settle;
 
 static ENGINE: RwLock<()> = RwLock::new(());
 /// How often a call began to write.
@@ -81,7 +85,7 @@ pub(crate) struct Access {
 
 #[derive(Debug, PartialEq)]
 enum Before {
-    /// An outer call holds what this one needs.
+    /// An outer call holds what this one needs, or it needs nothing.
     Enough,
     /// An outer call reads, this one writes.
     Reading,
@@ -99,6 +103,11 @@ fn access(writes: bool) -> Access {
         exchange(Some(Held::take(writes)));
     }
     Access { before, thread: PhantomData }
+}
+
+/// For calls that wait for threads, and on handles that nobody else has.
+pub(crate) fn unlocked() -> Access {
+    Access { before: Before::Enough, thread: PhantomData }
 }
 
 /// For calls that change nothing that another handle sees.
@@ -119,6 +128,7 @@ impl Drop for Access {
         if self.before == Before::Reading {
             exchange(Some(Held::take(false)));
         }
+        settle();
     }
 }
 

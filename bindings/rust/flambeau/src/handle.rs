@@ -43,6 +43,7 @@ macro_rules! handle {
                 // SAFETY: this handle's own count keeps the object until here, and `into_ptr`,
                 // which gives it away, keeps `drop` from running.
                 unsafe { crate::sys::$release(self.0.as_ptr()) };
+                crate::scope::settle(); // the object's end may run the program's code
             }
         }
 

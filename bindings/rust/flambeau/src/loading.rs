@@ -3,7 +3,7 @@
 use std::{mem::size_of, os::raw::c_void, slice};
 
 use crate::{
-    access::reading,
+    access::{reading, unlocked},
     call::{check, list, made, null_mut, pointers, Borrow},
     callback::{drop_user, guarded, into_user, user_of},
     sys, Dataset, Loader, Result, Tensor,
@@ -165,6 +165,7 @@ impl Loader {
     /// What the data set failed with; the batch counts as delivered.
     pub fn next_batch(&mut self) -> Result<Option<Vec<Tensor>>> {
         let (mut batch, mut item) = (null_mut(), null_mut());
+        let _access = unlocked();
         // SAFETY: `&mut self` is the loader's only handle, so that no other thread is in it; both
         // results are the caller's, and an item is what `fetch` boxed, since every data set of the
         // crate's is made by `Dataset::new`.

@@ -1,6 +1,9 @@
 //! Scopes of this thread: grad mode, inference mode, autocast, the current device and stream.
 
-use std::{cell::RefCell, marker::PhantomData};
+use std::{
+    cell::{Cell, RefCell},
+    marker::PhantomData,
+};
 
 use crate::{
     access::reading,
@@ -25,6 +28,9 @@ struct Entry {
 
 thread_local! {
     static OPEN: RefCell<Open> = RefCell::new(Open::default());
+    /// Whether a callback left scopes of its caller's without a guard. Without a destructor: calls
+    /// read it wherever they return.
+    static LEFT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// None where the thread ends and its list is gone: a scope then ends where its guard is dropped,
@@ -43,11 +49,14 @@ impl Open {
         innermost
     }
 
+    /// Whether nothing guards the innermost scope any more.
+    fn is_over(&self) -> bool {
+        self.scopes[self.floor..].last().map_or(false, |s| !s.guarded)
+    }
+
     /// Takes out the innermost scope where nothing guards it any more.
     fn take_unguarded(&mut self) -> Option<flam_scope> {
-        let inside = self.scopes.len() > self.floor;
-        self.scopes.last().filter(|s| inside && !s.guarded)?;
-        self.scopes.pop().map(|s| s.token)
+        self.is_over().then(|| self.scopes.pop())?.map(|s| s.token)
     }
 }
 
@@ -56,6 +65,14 @@ impl Open {
 fn sweep() {
     while let Some(token) = with_open(Open::take_unguarded).flatten() {
         end(token);
+    }
+}
+
+/// Called where a call has returned: ends what one of its callbacks took the guards off, which the
+/// engine would not end before.
+pub(crate) fn settle() {
+    if LEFT.with(|left| left.replace(false)) {
+        sweep();
     }
 }
 
@@ -92,8 +109,10 @@ pub(crate) fn in_callback<R>(run: impl FnOnce() -> R) -> R {
                 open.scopes[floor..].iter_mut().for_each(|s| s.guarded = false);
             });
             sweep();
-            // The engine, which is still in the callback, would not end those below yet.
-            with_open(|open| open.floor = self.0);
+            with_open(|open| {
+                open.floor = self.0;
+                LEFT.with(|left| left.set(open.is_over()));
+            });
         }
     }
     let raise = |open: &mut Open| std::mem::replace(&mut open.floor, open.scopes.len());
@@ -104,8 +123,8 @@ pub(crate) fn in_callback<R>(run: impl FnOnce() -> R) -> R {
 /// A setting of this thread that ends with the guard, also when a panic unwinds.
 ///
 /// Guards may be dropped in any order. Where scopes that were opened later are open still, the
-/// setting lasts until they end: the thread's state is what it was once all guards are gone. A
-/// callback that drops a guard of its caller's ends the setting with the caller's next scope.
+/// setting lasts until they end: the thread's state is what it was once all guards are gone. Where
+/// a callback drops a guard of its caller's, the setting ends with the call that runs the callback.
 ///
 /// ```
 /// use flambeau::{grad_enabled, Scope, Tensor};
@@ -125,7 +144,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Panics where the engine opened none, for want of memory.
+    /// Panics where the engine opened none: for want of memory, or as the thread has ended its own.
     pub(crate) fn new(token: flam_scope) -> Self {
         if token == 0 {
             panic!("{}", Error::take());

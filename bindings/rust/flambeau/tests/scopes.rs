@@ -1,6 +1,7 @@
 //! Scopes end in any order, in callbacks, in the drops of what they held and with their thread.
 
 use std::{
+    any::Any,
     cell::RefCell,
     mem::forget,
     sync::{
@@ -10,7 +11,11 @@ use std::{
     thread,
 };
 
-use flambeau::{autograd::inference_enabled, grad_enabled, nn, zeros, Scope, Status, Tensor};
+use flambeau::{
+    autograd::inference_enabled,
+    data::{Dataset, Loader},
+    grad_enabled, nn, zeros, Result, Scope, Status, Tensor,
+};
 
 #[test]
 fn scopes_end_in_any_order() {
@@ -45,18 +50,60 @@ thread_local! {
     static GUARD: RefCell<Option<Scope>> = const { RefCell::new(None) };
 }
 
+fn drop_guard() {
+    GUARD.with(|guard| drop(guard.borrow_mut().take()));
+}
+
+struct DropsGuard;
+
+impl Drop for DropsGuard {
+    fn drop(&mut self) {
+        drop_guard();
+    }
+}
+
+/// A call, and what it made: a handle that goes is a call, too.
+type Call = Box<dyn FnMut() -> Box<dyn Any>>;
+
+/// What runs `drop_guard` in a callback, of each kind of call.
+fn calls_that_drop_the_guard() -> Result<Vec<(&'static str, Call)>> {
+    let layer = nn::Layer::from_fn(|x| {
+        drop_guard();
+        x.add(1.0)
+    })?;
+    let inner = layer.clone();
+    let outer = nn::Layer::from_fn(move |x| {
+        let y = inner.forward(x)?;
+        assert!(!grad_enabled()); // it is the outer caller's
+        y.add(1.0)
+    })?;
+    let samples = Dataset::from_fn(1, |_| {
+        drop_guard();
+        Ok(vec![zeros(&[1])?])
+    })?;
+    let mut loader = Loader::new(&samples)?;
+    let held = DropsGuard;
+    let mut last = Some(nn::Layer::from_fn(move |x| {
+        let _held = &held;
+        x.add(1.0)
+    })?);
+    let (x, same) = (zeros(&[1])?, zeros(&[1])?);
+    Ok(vec![
+        ("a call", Box::new(move || Box::new(layer.forward(&x)))),
+        ("a call in a call", Box::new(move || Box::new(outer.forward(&same)))),
+        ("a call without the lock", Box::new(move || Box::new(loader.next_batch()))),
+        ("the end of a handle", Box::new(move || Box::new(drop(last.take())))),
+    ])
+}
+
 #[test]
 fn a_callback_may_drop_a_guard_of_its_callers() {
-    let take = || GUARD.with(|guard| drop(guard.borrow_mut().take()));
-    let layer = nn::Layer::from_fn(move |x| {
-        take();
-        x.add(1.0)
-    })
-    .unwrap();
-    GUARD.with(|guard| *guard.borrow_mut() = Some(Scope::no_grad()));
-    layer.forward(&zeros(&[1]).unwrap()).unwrap();
-    drop(Scope::no_grad());
-    assert!(grad_enabled());
+    for (what, mut call) in calls_that_drop_the_guard().unwrap() {
+        GUARD.with(|guard| *guard.borrow_mut() = Some(Scope::no_grad()));
+        let _made = call();
+        assert!(GUARD.with(|guard| guard.borrow().is_none()), "{what}");
+        assert!(grad_enabled(), "{what}");
+    }
 }
 
 /// Its drop opens and ends scopes, and leaves one open.
