@@ -12,13 +12,14 @@ struct Phrase {
   std::string_view python, c, rust;
 };
 
-// Calls by their last name. `$x` is what the call is a method of, `$a` its arguments.
+// Calls by their last name. `$x` is what the call is a method of, `$a` its arguments. What Rust
+// reads is compiled in the crate's tests/suggested.rs.
 constexpr Phrase kCalls[] = {
     {"to", "flam_to($x) with $a", "$x.$to($a)?"},
     {"double", "flam_to($x) with FLAM_F64", "$x.to_dtype(Dtype::F64)?"},
-    {"cpu", "flam_to with FLAM_CPU", "to_device"},
     {"no_grad", "flam_grad_mode_push(0)", "Scope::no_grad()"},
-    {"autocast", "flam_autocast_push with enabled 0", "Scope::autocast_with, not enabled"},
+    {"autocast", "flam_autocast_push with enabled 0",
+     "Scope::autocast_with(device_type, None, false, true)?"},
     {"clone", "flam_clone", "deep_clone()"},
     {"detach", "flam_detach", "detach()"},
     {"reshape", "flam_reshape", "reshape()"},
@@ -34,13 +35,13 @@ constexpr Phrase kCalls[] = {
 // Calls of methods of a certain object: these come first.
 constexpr Phrase kMethods[] = {
     {"model.to", "flam_module_to(model) with $a", "model.to_device($a)?"},
-    {"scaler.scale", "flam_grad_scaler_scale", "scaler.scale"},
-    {"scaler.step", "flam_grad_scaler_step", "scaler.step"},
+    {"scaler.scale", "flam_grad_scaler_scale", "scaler.scale(&loss)?"},
+    {"scaler.step", "flam_grad_scaler_step", "scaler.step(&optimizer)?"},
 };
 
 constexpr Phrase kWords[] = {
     {"backward(retain_graph=True)", "flam_backward with retain_graph 1",
-     "backward with retain_graph"},
+     "backward_with(&[x], BackwardOptions::default().retain_graph(true))?"},
     {"=True", " = 1", " = true"},
     {"=False", " = 0", " = false"},
     {"=None", " = NULL", " = None"},

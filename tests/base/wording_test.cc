@@ -32,7 +32,7 @@ TEST(Wording, SpeaksTheLanguage) {
        "wrap it in Scope::no_grad(), or write to a deep_clone()"},
       {"call backward(retain_graph=True) the first time",
        "call flam_backward with retain_graph 1 the first time",
-       "call backward with retain_graph the first time"},
+       "call backward_with(&[x], BackwardOptions::default().retain_graph(true))? the first time"},
       {"torch.cat(): expected a list", "cat(): expected a list", "cat(): expected a list"},
       {"torch.linalg.solve: B is None", "linalg.solve: B is NULL", "linalg.solve: B is None"},
       {"a target size (torch.Size([2, 3])) that", "a target size ([2, 3]) that",
