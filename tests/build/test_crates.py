@@ -98,3 +98,42 @@ def test_a_program_elsewhere_runs_on_the_packed_crates(unpacked):
     shown = cargo("run", "-q", cwd=program, **env)
     weights = [float(x) for x in re.findall(r"-?\d+\.\d+", shown)]
     assert weights == pytest.approx([1.0, -2.0, 0.5], abs=1e-2)
+
+
+LINKED = """
+[package]
+name = "linked"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies.flambeau-sys]
+path = "../flambeau-sys-{version}"
+default-features = false
+features = ["link"]
+"""
+
+
+@pytest.mark.parametrize("named", ["nothing", "another folder"])
+def test_the_linker_may_find_the_library_by_itself(unpacked, named):
+    """Where nothing says where it is, checking passes with a warning, and `-L` is enough to
+    link."""
+    program = unpacked / "linked"
+    (program / "src").mkdir(parents=True, exist_ok=True)
+    (program / "Cargo.toml").write_text(LINKED.format(version=version()))
+    readme = (RUST / "flambeau-sys/README.md").read_text()
+    (program / "src/main.rs").write_text(re.search(r"```rust\n(.*?)```", readme, re.DOTALL)[1])
+    tools = unpacked / "tools"
+    tools.mkdir(exist_ok=True)
+    (tools / "pkg-config").write_text("#!/bin/sh\nexit 1\n")
+    (tools / "pkg-config").chmod(0o755)
+    env = {"PATH": f"{tools}:{os.environ['PATH']}", "CARGO_TARGET_DIR": str(unpacked / named)}
+    if named == "another folder":
+        env["FLAMBEAU_LIB_DIR"] = str(tools)
+    cargo("check", cwd=program, **env)
+    told = next((unpacked / named).glob("debug/build/flambeau-sys-*/output")).read_text()
+    assert re.search("cargo:warning=.*libflambeau.so", told)
+    library = ROOT / "build/libflambeau.so"
+    if not library.exists():
+        pytest.skip("no library is built: make build")
+    flags = {"RUSTFLAGS": f"-L native={library.parent}", "LD_LIBRARY_PATH": str(library.parent)}
+    assert re.fullmatch(r"flambeau \d+\.\d+\n", cargo("run", "-q", cwd=program, **env, **flags))
