@@ -1684,7 +1684,7 @@ struct flam_api_table {
   flam_status (*tensor_item_f64)(const flam_tensor *, double *);
   flam_status (*tensor_item_i64)(const flam_tensor *, int64_t *);
   flam_status (*tensor_set_data)(flam_tensor *, const flam_tensor *);
-  flam_tensor *(*tensor_data)(const flam_tensor *);
+  flam_tensor *(*tensor_detach_data)(const flam_tensor *);
   flam_bool (*tensor_requires_grad)(const flam_tensor *);
   flam_status (*tensor_set_requires_grad)(flam_tensor *, flam_bool);
   flam_bool (*tensor_is_leaf)(const flam_tensor *);
@@ -3414,7 +3414,7 @@ static const char *const flam_api_names_[] = {
     "flam_tensor_item_f64",
     "flam_tensor_item_i64",
     "flam_tensor_set_data",
-    "flam_tensor_data",
+    "flam_tensor_detach_data",
     "flam_tensor_requires_grad",
     "flam_tensor_set_requires_grad",
     "flam_tensor_is_leaf",
@@ -4991,7 +4991,7 @@ const char *flam_library_load(const char *path) {
 #define flam_tensor_item_f64 (flam_api.tensor_item_f64)
 #define flam_tensor_item_i64 (flam_api.tensor_item_i64)
 #define flam_tensor_set_data (flam_api.tensor_set_data)
-#define flam_tensor_data (flam_api.tensor_data)
+#define flam_tensor_detach_data (flam_api.tensor_detach_data)
 #define flam_tensor_requires_grad (flam_api.tensor_requires_grad)
 #define flam_tensor_set_requires_grad (flam_api.tensor_set_requires_grad)
 #define flam_tensor_is_leaf (flam_api.tensor_is_leaf)

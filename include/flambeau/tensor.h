@@ -363,7 +363,7 @@ FLAM_API flam_status flam_tensor_set_data(flam_tensor *tensor, const flam_tensor
  * - returns: a tensor that shares `tensor`'s memory and does not require grad; its version is 0.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API flam_tensor *flam_tensor_data(const flam_tensor *tensor);
+FLAM_API flam_tensor *flam_tensor_detach_data(const flam_tensor *tensor);
 
 /* ---- what autograd knows -------------------------------------------------------------------- */
 

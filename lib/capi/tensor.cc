@@ -209,14 +209,11 @@ int64_t tensor_item_i64(const Tensor& t) {
 void tensor_set_data(const Tensor& t, const Tensor& src) {
   check(!requires_grad(t) || is_floating(src.dtype()), Code::dtype,
         "data set to a tensor that requires gradients must be floating point, got ", src);
-  TensorImpl& to = *t.impl();
-  to.storage = src.storage();
-  to.dtype = src.dtype();
-  to.base = Tensor();
-  to.set_geometry(src.offset(), src.sizes(), src.strides());
+  t.impl()->take_data(src);
+  t.impl()->base = Tensor();
 }
 
-Tensor tensor_data(const Tensor& t) {
+Tensor tensor_detach_data(const Tensor& t) {
   Tensor apart = alias(t);
   apart.impl()->own_writes = make_ref<OwnWrites>();
   return apart;

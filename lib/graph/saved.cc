@@ -122,18 +122,15 @@ void Saved::fail_overwritten() const {
   const uint32_t now = tensor_.version();
   const char* op = current_node ? current_node->name() : "backward";
   const Writes& s = tensor_.writes();
-  // Without a writer the tensor got another storage, whose count began anew.
-  const std::string what = *s.writer() ? cat_text('"', s.writer(), s.writer_suffix(), '"')
-                                       : std::string("an assignment of its data");
-  throw Error(
-      Code::autograd,
-      "one of the variables needed for gradient computation has been modified by an "
-      "inplace operation",
-      cat_text(describe(tensor_), ", saved by \"", op, "\" at version ", version_,
-               ", is at version ", now, ": ", what, " wrote to it between forward and backward"),
-      *s.writer_suffix() == '_'
-          ? cat_text("use the out-of-place form, \"", s.writer(), "\", or write to a clone()")
-          : "write to a clone(), or call backward() before");
+  throw Error(Code::autograd,
+              "one of the variables needed for gradient computation has been modified by an "
+              "inplace operation",
+              cat_text(describe(tensor_), ", saved by \"", op, "\" at version ", version_,
+                       ", is at version ", now, ": \"", s.writer(), s.writer_suffix(),
+                       "\" wrote to it between forward and backward"),
+              *s.writer_suffix() == '_' ? cat_text("use the out-of-place form, \"", s.writer(),
+                                                   "\", or write to a clone()")
+                                        : "write to a clone(), or call backward() before");
 }
 
 Tensor Saved::get() const {

@@ -30,6 +30,8 @@ void TensorImpl::set_geometry(int64_t new_offset, DimsView new_sizes, DimsView n
 }
 
 void TensorImpl::take_data(const Tensor& t) {
+  if (!own_writes && storage.get() != t.storage().get())
+    own_writes = make_ref<OwnWrites>(storage->writes());
   storage = t.storage();
   dtype = t.dtype();
   set_geometry(t.offset(), t.sizes(), t.strides());

@@ -82,7 +82,7 @@ class TensorImpl final : public RefCounted, public Pooled {
 
   void set_geometry(int64_t new_offset, DimsView new_sizes, DimsView new_strides);
   // Takes over another tensor's data, dtype and geometry: how `.data = x` and module moves keep
-  // identity.
+  // identity. Its writes are counted on from where they were.
   void take_data(const Tensor& t);
 
  private:

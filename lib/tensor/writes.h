@@ -1,6 +1,6 @@
 // How often a value was written to in place, and by which op last: what tells a backward pass that
 // a saved value is no longer the one it saved. A storage counts for all tensors over it, but for
-// those that were taken apart with `.data`: they and their views have a count of their own.
+// those that `.data` made or gave another storage: they and their views have a count of their own.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,6 +12,9 @@ namespace flambeau {
 
 class Writes {
  public:
+  Writes() = default;
+  Writes(const Writes& o)
+      : writer_(o.writer_), writer_suffix_(o.writer_suffix_), version_(o.version()) {}
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   // The latest write: the op, and what its name lacks ("_").
   const char* writer() const { return writer_; }
@@ -28,6 +31,8 @@ class Writes {
 };
 
 struct OwnWrites final : RefCounted, Pooled {
+  OwnWrites() = default;
+  explicit OwnWrites(const Writes& before) : writes(before) {}
   Writes writes;
 };
 

@@ -256,14 +256,33 @@ def test_an_optimizer_step_is_a_write(torch):
             y.backward()
 
 
-def test_replaced_data_is_told(torch):
-    w = torch.ones(2, requires_grad=True)
-    with torch.no_grad():
-        w.mul_(2)
+@pytest.mark.parametrize("other", [0, 2])
+@pytest.mark.parametrize("own", [0, 1])
+def test_replaced_data_goes_on_counting(torch, own, other):
+    w, given = torch.ones(1, requires_grad=True), torch.zeros(1)
+    for t, writes in ((w.detach(), own), (given, other)):
+        for _ in range(writes):
+            t.fill_(1)
     y = (w * w).sum()
-    w.data = torch.zeros(2)
-    with pytest.raises(RuntimeError, match="an assignment of its data wrote"):
+    w.data = given
+    given.fill_(3)
+    assert w._version == own
+    y.backward()
+    assert w.grad.item() == 6
+    y = (w * w).sum()
+    w.detach().fill_(5)
+    assert (w._version, given._version) == (own + 1, other + 1)
+    with pytest.raises(RuntimeError, match='_" wrote to it between'):
         y.backward()
+
+
+def test_a_moved_module_goes_on_counting(torch):
+    layer = torch.nn.Linear(2, 2)
+    with torch.no_grad():
+        layer.weight.fill_(1)
+    before = layer.weight._version
+    layer.double().half()
+    assert layer.weight._version == before > 0
 
 
 def test_hooks_of_several_tensors(torch):

@@ -247,7 +247,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
 
     @property
     def data(self):
-        return wrap(_fast.flam_tensor_data, self._h)
+        return wrap(_fast.flam_tensor_detach_data, self._h)
 
     @data.setter
     def data(self, value):
