@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import cpp
@@ -98,12 +99,21 @@ def _chosen(f: Function, counted: set[str]) -> str:
     return text
 
 
-def _said(f: Function, counted: set[str]) -> list[str]:
-    """How an error writes the call down; enumerators and handles of other classes are left out."""
+def _python_name(f: Function, named: dict[str, Function]) -> str:
+    """torch's, or that of the function which `f` is a form of; without, the operation's own."""
+    paths = f.torch or (named[f.base].torch if f.base else [])
+    name = re.sub(r"^(torch|Tensor|F)\.", "", paths[0]) if paths else f.op
+    return name + "_" * (f.name.endswith("_") and not name.endswith("_"))
+
+
+def _said(f: Function, counted: set[str], named: dict[str, Function]) -> list[str]:
+    """How an error writes the call down; enumerators, handles of other classes and what bindings
+    encode are left out."""
     kinds = "tensor", "tensors", "int", "size", "double", "bool", "dtype", "device", "string"
     shown = [
         p
         for p in cpp.visible(f)
+        if "encoded" not in p.marks
         if p.kind in kinds
         or (p.name in counted and pointee(p.type) in ("int64_t", "double"))
         or cpp.cpp_type(p, p.name in counted, True)
@@ -116,14 +126,16 @@ def _said(f: Function, counted: set[str]) -> list[str]:
         value = name if plain else cpp.argument(p, p.name in counted)
         if value.startswith("ListOr<"):
             value = f"std::span<const {pointee(p.type)}>({value})"
+        elif p.nullable and p.name in counted:
+            value = f"unless_absent({value})"
         values += f", {value}"
     names = ", ".join(p.name for p in shown)
-    text = f'{_chosen(f, counted)}return arguments_text("{names}"{values});'
-    written = f"[&]() __attribute__((cold)) {{ {text} }}"
-    return [f'  const Said given{{"{f.target}", {written}}};']
+    own = f'"{_python_name(f, named)}", "{f.target}"'
+    text = f'{_chosen(f, counted)}return call_text({own}, "{names}"{values});'
+    return [f"  const Said given{{[&]() __attribute__((cold)) {{ {text} }}}};"]
 
 
-def _body(f: Function) -> list[str]:
+def _body(f: Function, named: dict[str, Function]) -> list[str]:
     params = cpp.visible(f)
     if f.name.endswith("_release") and len(params) == 1 and f.result["kind"] == "void":
         return [f"  release_handle({params[0].name});"]
@@ -136,13 +148,14 @@ def _body(f: Function) -> list[str]:
     call = f"{_chosen(f, counted)}return flambeau::{f.namespace}::{f.target}({arguments})"
     kind = f.result["kind"]
     op = f.namespace == "ops"
-    said = _said(f, counted) if op else []
+    said = _said(f, counted, named) if op else []
     given = ", given" if op else ""
     if operand := f.result.get("operand"):
         guard = "guard_op_in" if op else "guard_in"
         return [*said, f'  return {guard}("{f.name}", {operand}, [&] {{ {call}; }}{given});']
     if kind == "handle":
-        guard = "guard_op" if op else "guard_handle"
+        number = op and all(p.kind in ("double", "int", "bool") for p in f.params)
+        guard = "guard_number" if number else "guard_op" if op else "guard_handle"
         return [*said, f'  return {guard}("{f.name}", [&] {{ {call}; }}{given});']
     if kind == "status":
         outs = "".join(f", {p.name}" for p in cpp.outs(f))
@@ -190,7 +203,7 @@ def _handed(f: Function) -> str | None:
     return f"drop, {'user' if 'user' in names else 'payload'}" if "drop" in names else None
 
 
-def _shim(f: Function) -> str:
+def _shim(f: Function, named: dict[str, Function]) -> str:
     space = "" if f.result["type"].endswith("*") else " "
     head = textwrap.wrap(
         f"{f.result['type']}{space}{f.name}({_parameters(f)}) {{",
@@ -199,7 +212,7 @@ def _shim(f: Function) -> str:
         break_long_words=False,
     )
     handed = [f"  Handed handed({what});"] if (what := _handed(f)) else []
-    return "\n".join([*head, *handed, *_checks(f), *_lookup(f), *_body(f), "}"]) + "\n"
+    return "\n".join([*head, *handed, *_checks(f), *_lookup(f), *_body(f, named), "}"]) + "\n"
 
 
 def _enums_used(functions: list[Function]) -> list[str]:
@@ -207,7 +220,7 @@ def _enums_used(functions: list[Function]) -> list[str]:
     return ['"capi/gen/enums.h"'] if used else []
 
 
-def _file(header: str, functions: list[Function]) -> str:
+def _file(header: str, functions: list[Function], named: dict[str, Function]) -> str:
     targets = sorted({cpp.TARGETS[f.namespace] for f in functions})
     # The declarations are what exports the functions: without them they are hidden.
     first = [*_enums_used(functions), '"capi/guard.h"', '"flambeau/flambeau.h"']
@@ -217,7 +230,7 @@ def _file(header: str, functions: list[Function]) -> str:
         cpp.BANNER
         + "".join(f"#include {t}\n" for t in [*first, *targets])
         + '\nusing namespace flambeau;\nusing namespace flambeau::capi;\n\nextern "C" {\n\n'
-        + "\n".join(_shim(f) for f in functions)
+        + "\n".join(_shim(f, named) for f in functions)
         + '\n}  // extern "C"\n'
     )
 
@@ -272,7 +285,10 @@ def emit(api: Api) -> dict[str, str]:
     groups: dict[str, list[Function]] = {}
     for f in api.functions:
         groups.setdefault(f.header, []).append(f)
-    files = {f"lib/capi/gen/{h.removesuffix('.h')}.cc": _file(h, fs) for h, fs in groups.items()}
+    named = {f.name: f for f in api.functions}
+    files = {
+        f"lib/capi/gen/{h.removesuffix('.h')}.cc": _file(h, fs, named) for h, fs in groups.items()
+    }
     names = "\n".join(f"    {f.name};" for f in sorted(api.functions, key=lambda f: f.name))
     files["lib/capi/gen/enums.h"] = _enums(api)
     files["lib/capi/gen/options.h"] = _options(api)

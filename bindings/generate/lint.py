@@ -22,7 +22,8 @@ _NOTES = set(
 )
 _RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
 _MARKS = set(
-    "nullable nullable_entries default variadic keyword consumes after number or_number".split()
+    "nullable nullable_entries default variadic keyword consumes encoded after number "
+    "or_number".split()
 )
 _MOST = 8  # arguments of a function
 # What is an option where it has a default: no operand, and not the dtype and device of `to`.
@@ -267,6 +268,8 @@ def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterato
         yield "FLAM_OR_NUMBER is for operations that FLAM_TORCH names"
     if p.variadic and p.kind not in ("ints", "tensors"):
         yield "FLAM_VARIADIC is for lists of int64_t or of tensors, with their count behind them"
+    if "encoded" in p.marks and f.namespace != "ops":
+        yield "FLAM_ENCODED is for operations: errors of other functions do not write down the call"
     if p.default is not None:
         yield from _default(p, pointer, enums)
 

@@ -27,6 +27,8 @@
 #define FLAM_VARIADIC FLAM_META("variadic") /* a list that Python also takes as *args */
 #define FLAM_KEYWORD FLAM_META("keyword") /* keyword-only in Python, from here on */
 #define FLAM_AFTER(option) FLAM_META("after=" #option) /* bindings take it behind that option */
+/* on an operand: bindings make it of what programs say, so that errors leave it out */
+#define FLAM_ENCODED FLAM_META("encoded")
 #define FLAM_CONSUMES FLAM_META("consumes") /* the library takes it over, also on failure */
 /* derives flam_<op>_f64 and flam_<op>_i64, which take a number in its place */
 #define FLAM_NUMBER(kinds) FLAM_META("number=" #kinds)

@@ -45,9 +45,9 @@ enum {
  *   below 1.
  */
 FLAM_API FLAM_VIEW FLAM_BLOCKS flam_tensor *flam_index(
-    const flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds,
-    size_t n_bounds, FLAM_NULLABLE flam_tensor *const *tensors FLAM_DEFAULT(NULL),
-    size_t n_tensors);
+    const flam_tensor *input, FLAM_ENCODED const int64_t *kinds, size_t n_kinds,
+    FLAM_ENCODED const int64_t *bounds, size_t n_bounds,
+    FLAM_NULLABLE flam_tensor *const *tensors FLAM_DEFAULT(NULL), size_t n_tensors);
 
 /** Options of `flam_index_put_`. */
 typedef struct flam_index_put_options {
@@ -73,9 +73,9 @@ typedef struct flam_index_put_options {
  */
 FLAM_BORROWED(input)
 FLAM_API FLAM_BLOCKS flam_tensor *flam_index_put_(
-    flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds,
-    size_t n_bounds, const flam_tensor *values FLAM_AFTER(tensors),
-    const flam_index_put_options *options);
+    flam_tensor *input, FLAM_ENCODED const int64_t *kinds, size_t n_kinds,
+    FLAM_ENCODED const int64_t *bounds, size_t n_bounds,
+    const flam_tensor *values FLAM_AFTER(tensors), const flam_index_put_options *options);
 
 /** The slices of a dimension that an index names.
  *

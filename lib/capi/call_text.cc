@@ -2,6 +2,7 @@
 #include "capi/call_text.h"
 
 #include <charconv>
+#include <type_traits>
 
 #include "base/error.h"
 
@@ -23,7 +24,10 @@ std::string said(const Tensor& t) {
   if (!t.defined()) return {};
   if (!t.is_wrapped_number()) return describe(t);
   return with_dtype(t.dtype(), [&](auto tag) {
-    return said(double(*t.data_as<typename decltype(tag)::type>()));
+    using T = typename decltype(tag)::type;
+    using Shown = std::conditional_t<std::is_same_v<T, bool>, bool,
+                                     std::conditional_t<std::is_integral_v<T>, int64_t, double>>;
+    return said(Shown(*t.data_as<T>()));
   });
 }
 

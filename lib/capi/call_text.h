@@ -29,6 +29,11 @@ template <class T> std::string said(const std::optional<T>& v) {
   return v ? said(*v) : std::string();
 }
 
+// A list that may be absent.
+template <class List> std::optional<List> unless_absent(const List& list) {
+  return list.data() ? std::optional(list) : std::nullopt;
+}
+
 // "(a: 1, b: 2)" of "a, b" and their values, without what was left out.
 class ArgumentText {
  public:
@@ -41,32 +46,36 @@ class ArgumentText {
   std::string text_ = "(";
 };
 
+// What a call's C name is in the other languages, and its arguments.
+struct CallText {
+  const char *python, *rust;
+  std::string arguments;
+};
+
 // Cold, so that a thousand shims stay small.
 template <class... Args>
-[[gnu::cold, gnu::noinline]] std::string arguments_text(std::string_view names,
-                                                        const Args&... args) {
+[[gnu::cold, gnu::noinline]] CallText call_text(const char* python, const char* rust,
+                                                std::string_view names, const Args&... args) {
   ArgumentText text(names);
   (text.add(said(args)), ...);
-  return std::move(text).text();
+  return {python, rust, std::move(text).text()};
 }
 
-// How to write down the arguments of the call that a shim makes, should it fail.
+// How to write down the call that a shim makes, should it fail.
 struct Arguments {
-  const char* name = nullptr;  // null: not to be said
   const void* shim = nullptr;
-  std::string (*text)(const void* shim) = nullptr;
+  CallText (*text)(const void* shim) = nullptr;  // null: not to be said
 };
 
 // The same as a shim has it, before anything failed.
 template <class F> struct Said {
-  const char* name;
   F text;
 };
-template <class F> Said(const char*, F) -> Said<F>;
+template <class F> Said(F) -> Said<F>;
 
 inline const Arguments& arguments_of(const Arguments& given) { return given; }
 template <class F> Arguments arguments_of(const Said<F>& given) {
-  return {given.name, &given.text, [](const void* f) { return (*static_cast<const F*>(f))(); }};
+  return {&given.text, [](const void* f) { return (*static_cast<const F*>(f))(); }};
 }
 
 }  // namespace flambeau::capi

@@ -75,20 +75,20 @@ bool says_call(std::string_view facts) {
   return n > 0 && n < facts.size() && facts[n] == '(';
 }
 
-// The call as the first fact of an error: each language by the name it called.
+// The call as the first fact of an error: each language by its own name of the operation.
 void add_call(flam_error& e, const Error& error, const char* function, const Arguments& given) {
-  std::string arguments;
+  CallText call{};
   try {
-    arguments = given.text(given.shim);
-  } catch (const Error&) {  // it is one of them that is wrong
+    call = given.text(given.shim);
+  } catch (const Error&) {  // it is one of the arguments that is wrong
     return;
   }
   const auto add = [&](std::string& text, Language language, const char* name) {
-    text.insert(worded(error.problem, language).size(), cat_text("\n  ", name, arguments));
+    text.insert(worded(error.problem, language).size(), cat_text("\n  ", name, call.arguments));
   };
-  add(e.message, Language::python, given.name);
+  add(e.message, Language::python, call.python);
   add(e.c, Language::c, function);
-  add(e.rust, Language::rust, given.name);
+  add(e.rust, Language::rust, call.rust);
 }
 
 // The text with the module that the error comes from, unless it names one.
@@ -127,7 +127,7 @@ flam_status record(const char* function, const Arguments& given) {
     const bool says = verbatim || payload.payload || says_call(error.facts);
     auto e = Ref<flam_error>::adopt(make_record(error.code, placed(error.what()), verbatim));
     payload.move_to(*e);
-    if (given.name && !says) add_call(*e, error, function, given);
+    if (given.text && !says) add_call(*e, error, function, given);
     return keep_first(e.detach());
   } catch (const std::bad_alloc&) {
     return record_out_of_memory(function);

@@ -272,16 +272,22 @@ template <class G> flam_status record_failure(const char* function, G given) noe
   return record_exception(function, arguments_of(given));
 }
 
-template <class F, class G = Arguments>
-auto guard_handle(const char* function, F&& f, const G& given = {}) noexcept
+template <class F, class G>
+[[gnu::always_inline]] inline auto guard_unlabelled(const char* function, F&& f,
+                                                    const G& given) noexcept
     -> decltype(give(f(), function)) {
-  label_call(function);
   try {
     return give(f(), function);
   } catch (...) {
     record_failure(function, given);
     return nullptr;
   }
+}
+
+template <class F, class G = Arguments>
+auto guard_handle(const char* function, F&& f, const G& given = {}) noexcept {
+  label_call(function);
+  return guard_unlabelled(function, std::forward<F>(f), given);
 }
 
 // An in-place form gives its operand back as it came, without another count.
@@ -336,6 +342,13 @@ template <class F, class G>
 auto guard_op(const char* function, F&& f, const G& given) noexcept {
   const probe::Span span(probe::Kind::op, function + 5);
   return guard_handle(function, std::forward<F>(f), given);
+}
+
+// A bare number is an operand of another call: bindings make it where the program named none.
+template <class F, class G>
+auto guard_number(const char* function, F&& f, const G& given) noexcept {
+  const probe::Span span(probe::Kind::op, function + 5);
+  return guard_unlabelled(function, std::forward<F>(f), given);
 }
 
 template <class T, class F, class G>

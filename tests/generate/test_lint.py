@@ -494,6 +494,17 @@ def test_a_switch_has_a_name_and_can_be_read(tmp_path, text, expected):
     assert len(found) == 1 and expected in found[0], found
 
 
+def test_what_is_encoded_is_an_operations(tmp_path):
+    text = (
+        doc("x", "a")
+        + API
+        + (f"flam_tensor *flam_f({TENSOR}, FLAM_ENCODED const int64_t *a, size_t n_a);")
+    )
+    assert not faults(tmp_path / "ops", text)
+    found = faults(tmp_path / "capi", text, OPENING.replace("ops", "capi"))
+    assert any("FLAM_ENCODED is for operations" in fault for fault in found), found
+
+
 def test_a_fault_names_its_line(tmp_path):
     text = (
         DOC

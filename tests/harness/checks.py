@@ -161,10 +161,11 @@ def wrong_dtypes(row, device):
 
 
 def names_the_call(problem):
-    """What the library refuses it says with the call: the op's, or that of one which it is made
-    of."""
+    """What the library refuses it says with the call, once: the op's, or that of one which it is
+    made of."""
     if isinstance(problem, flambeau.Error):
-        assert re.search(r"\n  \w+\(\w+: .*\)", str(problem)), problem
+        assert re.search(r"\n  [\w.]+\(\w+: .*\)", str(problem)), problem
+        assert len(re.findall(r"\w\((\w+: )?\w+\[[\d, ]*\] on ", str(problem))) <= 1, problem
 
 
 def wrong_device(row, other):

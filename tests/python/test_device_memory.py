@@ -95,6 +95,14 @@ def test_out_of_memory_is_of_the_call_that_asks(make):
     assert "held by relu: " in text and f"held by {make}: " in text and "rows" not in text, text
 
 
+def test_numbers_hold_no_memory_of_their_own(torch):
+    x = torch.ones(3)
+    kept = [x * (i + 0.28125) for i in range(100)]
+    with pytest.raises(MemoryError, match="held by") as found:
+        torch.empty(1 << 45)
+    assert "scalar" not in str(found.value) and len(kept) == 100, found.value
+
+
 def test_host_access_is_named():
     reader = (
         "import ctypes, flambeau as torch\n"

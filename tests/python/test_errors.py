@@ -1,6 +1,9 @@
 """Errors: their classes, their texts, and that nothing stays pending."""
 
 import pickle
+import re
+import sys
+import traceback
 import warnings
 
 import pytest
@@ -66,6 +69,31 @@ def test_factors_of_integers_are_integers(torch, device):
         1 - mask
 
 
+@pytest.mark.parametrize("number", [2**53 + 1, 10**15, -3, True, 0.1, 1e300])
+def test_numbers_are_said_as_given(torch, number):
+    with pytest.raises(RuntimeError) as found:
+        torch.masked_fill(torch.ones(2), torch.ones(2), number)
+    shown = re.search(r"value: (\S+)\)", str(found.value))[1]
+    assert {"true": True}.get(shown) is number or type(number)(shown) == number
+
+
+def test_calls_are_said_as_programs_make_them(torch):
+    x, F = torch.ones(2, 3), torch.nn.functional
+    for call, said in (
+        (lambda: x[:, 9], "index(input: f32[2, 3] on cpu)"),
+        (lambda: x.unfold(5, 1, 1), "unfold(input: f32[2, 3] on cpu, dimension: 5, "),
+        (lambda: torch.linalg.inv(x), "linalg.inv(A: f32[2, 3] on cpu)"),
+        (lambda: torch.add(x, 1, out=torch.ones(2, 3).long()), "add(input: f32[2, 3] on cpu, oth"),
+        (lambda: F.max_pool2d(x, 2), "max_pool2d(input: f32[2, 3] on cpu, kernel_size: [2], padd"),
+        (lambda: F.max_pool2d(x.reshape(1, 1, 2, 3), 9), "max_pool2d(input: f32[1, 1, 2, 3] on "),
+    ):
+        with pytest.raises((RuntimeError, IndexError)) as found:
+            call()
+        text = str(found.value)
+        assert f"\n  {said}" in text and text.count("(input: ") + text.count("(A: ") == 1, text
+        assert "[]" not in text, text
+
+
 def test_enum_words(torch):
     with pytest.raises(
         ValueError, match=r"reduction can only be 'none' or 'mean' or 'sum'.*, not 'avg'"
@@ -103,10 +131,19 @@ def test_unknown_names(torch):
     ):
         with pytest.raises(AttributeError, match=f"Did you mean: '{meant}'") as found:
             getattr(module, typo)
-        again = pickle.loads(pickle.dumps(found.value))
-        assert type(again) is AttributeError and str(again) == str(found.value)
+        again, text = pickle.loads(pickle.dumps(found.value)), str(found.value)
+        assert type(found.value) is type(again) is AttributeError and str(again) == text
+        assert found.value.args == (text,) and text in repr(found.value)
+        said = traceback.format_exception_only(found.value)
+        assert "".join(said).count("Did you mean") == 1 and found.value.name == typo
     with pytest.raises(RuntimeError, match="at start of device string: abacus"):
         torch.amp.autocast("abacus")
+
+
+def test_unknown_names_of_a_module_that_was_unloaded(torch, monkeypatch):
+    for module in (torch, torch.nn, torch.nn.functional):
+        monkeypatch.delitem(sys.modules, module.__name__)
+        assert not hasattr(module, "nothing")
 
 
 def test_operands_that_kernels_read_share_a_device(torch, device):

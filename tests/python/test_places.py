@@ -1,6 +1,7 @@
 """Names in the modules where torch has them, and what those modules do."""
 
 import importlib
+import inspect
 
 import numpy as np
 import pytest
@@ -57,8 +58,28 @@ def test_switches_of_libraries_that_are_not_used(torch, kind):
     assert inside() is (not before) and module.enabled is before
     with module.flags(enabled=False):
         assert module.enabled is False
-    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
-        module.flags(colour=1)
+    for function in (module.flags, module.set_flags):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+            function(colour=1)
+    assert module.set_flags(not before)[0] is before
+    assert module.set_flags(_enabled=before)[0] is (not before) and module.enabled is before
+
+
+def test_switches_of_libraries_have_pytorchs_signatures(torch):
+    kinds = torch.backends.mkldnn, torch.backends.nnpack, torch.backends.opt_einsum
+    before = [(kind.enabled, *kind.set_flags(None)[1:]) for kind in kinds]
+    onednn, _, einsum = kinds
+    with onednn.flags(False, True):
+        assert onednn.set_flags() == (False, True, True, "none")
+    with einsum.flags(True), einsum.flags(strategy="greedy"):
+        assert (einsum.enabled, einsum.strategy) == (True, "greedy")
+    assert before == [kind.set_flags(None) for kind in kinds]
+    signatures = [str(inspect.signature(kind.flags)) for kind in kinds]
+    assert signatures == [
+        "(enabled=False, deterministic=False, allow_tf32=True, fp32_precision='none')",
+        "(enabled=False)",
+        "(enabled=None, strategy=None)",
+    ]
 
 
 def test_the_fast_path_of_transformers_is_a_switch(torch):

@@ -1,10 +1,8 @@
 """Names that a package shows: those of its modules, and those that are loaded on first use, so that
-the import stays short, where a table says which module has each; and what a name stands for during
-a block."""
+the import stays short; and what a name stands for during a block."""
 
 import contextlib
 import importlib
-import sys
 import types
 
 from ._library import owner
@@ -54,6 +52,7 @@ def loader(namespace, table, modules="", torch_name=None):
     whose functions torch shows as its own."""
     package = namespace["__package__"]
     found, modules = by_name(table), frozenset(modules.split())
+    module = torch_name or namespace["__name__"].replace("flambeau", "torch", 1)
 
     def __getattr__(name):
         if name in found:
@@ -67,33 +66,22 @@ def loader(namespace, table, modules="", torch_name=None):
             except ModuleNotFoundError as problem:
                 if problem.name != f"{package}.{name}":
                     raise
-        raise _Absent(name, namespace, torch_name)
+        names = namespace.get("__dir__", lambda: {*namespace, *found, *modules})
+        raise _absent(name, names, module)
 
     return __getattr__
 
 
-class _Absent(AttributeError):
-    """The error for a name that a module lacks. Which it resembles is looked up when somebody reads
-    the text: programs ask for names that they do not expect."""
-
-    def __init__(self, name, namespace, torch_name):
-        self.module = torch_name or namespace["__name__"].replace("flambeau", "torch", 1)
-        self.shown = sys.modules[namespace["__name__"].removesuffix("._torch")]
-        super().__init__(name, name=name)
-
-    def __str__(self):
+def _absent(name, candidates, module):
+    """The error for a name that a module lacks, with the one that was meant (imports and tools ask
+    for private ones). It has no `obj`: Python would say the same once more, of small modules."""
+    text = f"module '{module}' has no attribute '{name}' in flambeau"
+    if not name.startswith("_"):
         import difflib  # seldom needed
 
-        near = difflib.get_close_matches(self.name, dir(self.shown), 1, 0.75)
-        text = f"module '{self.module}' has no attribute '{self.name}' in flambeau"
-        return text + "".join(f". Did you mean: '{one}'?" for one in near)
-
-    def __reduce__(self):
-        return AttributeError, (str(self),)
-
-
-# As tracebacks show it.
-_Absent.__module__, _Absent.__name__, _Absent.__qualname__ = "builtins", *["AttributeError"] * 2
+        near = difflib.get_close_matches(name, sorted(candidates()), 1, 0.75)
+        text += "".join(f". Did you mean: '{one}'?" for one in near)
+    return AttributeError(text, name=name)
 
 
 def of_torch(module, name):
@@ -107,7 +95,7 @@ def of_torch(module, name):
 
 @contextlib.contextmanager
 def during(names, **values):
-    """A `with` block in which these names of a dictionary, such as a module's own, have other
+    """A `with` block in which these names of a dictionary, such as a module's, have other
     values."""
     before = {name: names[name] for name in values}
     names.update(values)

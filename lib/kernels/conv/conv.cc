@@ -25,16 +25,16 @@ Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvPara
   const int64_t groups = params.groups;
   check(w.sizes()[0] % groups == 0, Code::shape, "Given groups=", groups,
         ", expected weight to be divisible by ", groups, " at dimension 0, but got weight of size ",
-        ShapeText{w.sizes()}, " instead: ", op, "(", x, ", ", w, ")");
+        ShapeText{w.sizes()}, " instead");
   check(x.sizes()[1] == w.sizes()[1] * groups, Code::shape, "Given groups=", groups,
         ", weight of size ", ShapeText{w.sizes()}, ", expected input", ShapeText{x.sizes()},
         " to have ", w.sizes()[1] * groups, " channels, but got ", x.sizes()[1],
-        " channels instead: ", op, "(", x, ", ", w, ")");
+        " channels instead");
   Dims sizes{x.sizes()[0], w.sizes()[0]}, padded, kernel;
   bool fits = true;
   for (size_t d = 0; d < nd; ++d) {
-    check(w.sizes()[d + 2] > 0, Code::shape, op, "(", x, ", ", w,
-          "): a kernel has at least one element along each dimension");
+    check(w.sizes()[d + 2] > 0, Code::shape, op,
+          ": a kernel has at least one element along each dimension");
     kernel.push_back(window_reach(op, w.sizes()[d + 2], params.dilation[d]));
     padded.push_back(x.sizes()[d + 2] + 2 * params.padding[d]);
     fits = fits && padded[d] >= kernel[d];
@@ -42,8 +42,7 @@ Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvPara
   }
   check(fits, Code::shape, "Calculated padded input size per channel: (", joined(padded),
         "). Kernel size: (", joined(kernel),
-        "). Kernel size can't be greater than actual input size, with dilation: ", op, "(", x, ", ",
-        w, ")");
+        "). Kernel size can't be greater than actual input size, with dilation");
   return sizes;
 }
 

@@ -16,8 +16,8 @@ using Tensors4 = const Tensor* const (&)[4];  // out, a, b, c
 [[noreturn]] void bad_shapes(const char* op, const Tensor& out, const Tensor& a, const Tensor& b,
                              const char* why) {
   throw Error(
-      Code::shape, cat_text(op, "(", describe(a), ", ", describe(b), "): ", why),
-      cat_text("out: ", describe(out)),
+      Code::shape, cat_text(op, ": ", why),
+      cat_text("a: ", describe(a), ", b: ", describe(b), ", out: ", describe(out)),
       "the operands are [..., m, k] and [..., k, n]; transpose one or make the sizes agree");
 }
 

@@ -11,8 +11,8 @@ constinit Kernel kMaxPool{"max_pool"}, kMaxPoolBackward{"max_pool_backward"}, kA
 
 Dims pool_sizes(const char* op, const Tensor& x, const PoolParams& p) {
   const int64_t space = x.dim() - 2;
-  check(space >= 1 && space <= kConvDims, Code::shape, op, "(", x,
-        "): the input is [n, c, ...] with 1 to 3 spatial dimensions");
+  check(space >= 1 && space <= kConvDims, Code::shape, op,
+        ": the input is [n, c, ...] with 1 to 3 spatial dimensions");
   const size_t nd = size_t(space);
   check(p.kernel.size() == nd && p.stride.size() == nd && p.padding.size() == nd &&
             p.dilation.size() == nd,
@@ -33,8 +33,8 @@ Dims pool_sizes(const char* op, const Tensor& x, const PoolParams& p) {
     int64_t out =
         room < 0 && !p.ceil_mode ? 0 : (room + (p.ceil_mode ? stride - 1 : 0)) / stride + 1;
     if (p.ceil_mode && (out - 1) * stride >= in + padding) --out;  // a window must start inside
-    check(out > 0 && in > 0, Code::shape, op, "(", x, "): Output size is too small, a window of ",
-          reach, " does not fit spatial dimension ", d, " with padding ", padding);
+    check(out > 0 && in > 0, Code::shape, op, ": Output size is too small, a window of ", reach,
+          " does not fit spatial dimension ", d, " with padding ", padding);
     sizes.push_back(out);
   }
   return sizes;
@@ -45,8 +45,7 @@ namespace {
 void check_result(const char* op, const Tensor& x, const Tensor& y, const Dims& sizes) {
   check(
       y.sizes().size() == sizes.size() && std::equal(sizes.begin(), sizes.end(), y.sizes().begin()),
-      Code::shape, op, "(", x, "): the result is ", ShapeText{sizes}, ", not ",
-      ShapeText{y.sizes()});
+      Code::shape, op, ": the result is ", ShapeText{sizes}, ", not ", ShapeText{y.sizes()});
   check(x.dtype() == y.dtype(), Code::dtype, op, ": ", x, " and ", y, " differ in dtype");
 }
 
@@ -69,7 +68,7 @@ PoolArgs args_of(const char* op, const Tensor& x, const Tensor& y, const PoolPar
     const size_t at = size_t(d - first);
     g.in[d] = x.sizes()[at + 2];
     g.out[d] = y.sizes()[at + 2];
-    check(g.in[d] > 0 || g.out[d] == 0, Code::shape, op, "(", x, "): nothing to pool");
+    check(g.in[d] > 0 || g.out[d] == 0, Code::shape, op, ": nothing to pool");
     if (!params) continue;
     g.kernel[d] = params->kernel[at];
     g.stride[d] = params->stride[at];

@@ -227,9 +227,9 @@ Tensor transposed(const Op& op, const Tensor& x, const Tensor& w, const Tensor& 
                     extra[d]);
     check(extra[d] < std::max(p.stride[d], p.dilation[d]), Code::invalid_argument, op,
           ": output padding must be smaller than either stride or dilation");
-    check(o.x.sizes()[d + 2] > 0 && w.sizes()[d + 2] > 0 && sizes.back() > 0, Code::shape, op, "(",
-          x, ", ", w, "): the output would have ", sizes.back(), " elements in spatial dimension ",
-          d, "; take less padding, or a larger input or kernel");
+    check(o.x.sizes()[d + 2] > 0 && w.sizes()[d + 2] > 0 && sizes.back() > 0, Code::shape, op,
+          ": the output would have ", sizes.back(), " elements in spatial dimension ", d,
+          "; take less padding, or a larger input or kernel");
   }
   const Tensor y = data_gradient(o.x, c[1], c[2], sizes, p);
   return o.batched ? y : squeeze(y, Dims{0});

@@ -8,18 +8,14 @@ from .._on_demand import during as _during
 from . import cuda, cudnn
 
 __all__ = "cuda cudnn mha mkl mkldnn mps nnpack openmp opt_einsum".split()
-_ONEDNN = {"enabled": True, "deterministic": False, "allow_tf32": None, "fp32_precision": "none"}
 _ABSENT = {
-    "mha": ("torch's fused attention of transformers: flambeau's is always fused.", {}),
-    "mkl": ("Intel's MKL: flambeau multiplies with its own kernels.", {}),
-    "mkldnn": ("oneDNN: flambeau convolves with its own kernels.", _ONEDNN),
-    "mps": ("Apple's GPUs: flambeau has no such device.", {}),
-    "nnpack": ("NNPACK: flambeau convolves with its own kernels.", {"enabled": True}),
-    "openmp": ("OpenMP: flambeau has a pool of its own.", {}),
-    "opt_einsum": (
-        "opt_einsum: flambeau's `einsum` contracts from left to right.",
-        {"enabled": False, "strategy": None},
-    ),
+    "mha": "torch's fused attention of transformers: flambeau's is always fused.",
+    "mkl": "Intel's MKL: flambeau multiplies with its own kernels.",
+    "mkldnn": "oneDNN: flambeau convolves with its own kernels.",
+    "mps": "Apple's GPUs: flambeau has no such device.",
+    "nnpack": "NNPACK: flambeau convolves with its own kernels.",
+    "openmp": "OpenMP: flambeau has a pool of its own.",
+    "opt_einsum": "opt_einsum: flambeau's `einsum` contracts from left to right.",
 }
 
 
@@ -28,21 +24,40 @@ def _never():
     return False
 
 
-def _absent(name, why, switches):
-    made = _types.ModuleType(f"{__name__}.{name}", why)
+for _name, _why in _ABSENT.items():
+    globals()[_name] = _made = _types.ModuleType(f"{__name__}.{_name}", _why)
+    _sys.modules[_made.__name__], _made.is_available = _made, _never
 
-    def flags(enabled=False, **others):
+
+def _switches(name, arguments, **initial):
+    """`flags`, whose signature is that of `arguments`, and `set_flags`; None leaves a switch."""
+    here, arguments.__qualname__ = vars(globals()[name]), "flags"
+
+    def given(*args, **kwargs):
+        return {k: v for k, v in arguments(*args, **kwargs).items() if v is not None}
+
+    def set_flags(*args, **kwargs):
+        """Sets switches, in the order of those of `flags`; returns what all of them were."""
+        named = {k.removeprefix("_"): v for k, v in kwargs.items()}
+        before = tuple(map(here.get, initial))
+        here.update(given(*args, **dict.fromkeys([*initial][len(args) :]) | named))
+        return before
+
+    def flags(*args, **kwargs):
         """Sets switches for a `with` block or a function."""
-        if unknown := others.keys() - switches:
-            raise TypeError(f"flags() got an unexpected keyword argument '{unknown.pop()}'")
-        return _during(vars(made), enabled=enabled, **others)
+        return _during(here, **given(*args, **kwargs))
 
-    vars(made).update(switches, is_available=_never, **({"flags": flags} if switches else {}))
-    globals()[name] = _sys.modules[made.__name__] = made
+    flags.__wrapped__ = arguments
+    here.update(initial, flags=flags, set_flags=set_flags)
 
 
-for _name, _about in _ABSENT.items():
-    _absent(_name, *_about)
+_switches(
+    "mkldnn",
+    lambda enabled=False, deterministic=False, allow_tf32=True, fp32_precision="none": locals(),
+    **{"enabled": True, "deterministic": False, "allow_tf32": False, "fp32_precision": "none"},
+)
+_switches("nnpack", lambda enabled=False: locals(), enabled=True)
+_switches("opt_einsum", lambda enabled=None, strategy=None: locals(), enabled=False, strategy=None)
 globals()["mps"].is_built = _never
 globals()["opt_einsum"].get_opt_einsum = lambda: None
 _enable, _is_enabled = cuda._switch("fused")
