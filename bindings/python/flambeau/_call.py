@@ -174,9 +174,7 @@ def _mismatch(name, position, parameter, wanted, value):
 
 
 def _as_ints(value):
-    if hasattr(value, "__index__"):
-        return [index(value)]
-    return [index(v) for v in value]
+    return [index(value)] if hasattr(value, "__index__") else [index(v) for v in value]
 
 
 _WANTED = {

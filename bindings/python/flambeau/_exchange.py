@@ -29,8 +29,6 @@ def to_list(tensor):
 
 
 def _empty_lists(shape):
-    if shape[0] == 0:
-        return []
     return [_empty_lists(shape[1:]) for _ in range(shape[0])]
 
 

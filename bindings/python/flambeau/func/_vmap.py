@@ -57,9 +57,7 @@ def _spread(dims, tree):
         fits = isinstance(dims, (tuple, list)) and isinstance(tree, (tuple, list))
         pairs = list(zip(dims, tree)) if fits and len(dims) == len(tree) else None
     parts = pairs and [_spread(d, t) for d, t in pairs]
-    if pairs is None or None in parts:
-        return None
-    return sum(parts, [])
+    return None if pairs is None or None in parts else sum(parts, [])
 
 
 def _input_dims(in_dims, args, leaves, name):
