@@ -11,8 +11,9 @@
 #include <structmember.h>
 
 typedef struct {
-  PyObject_HEAD PyObject *handle; /* CFFI's pointer; None or NULL where nothing is owned */
-  int remembered;                 /* whether `objects` may have an entry of it */
+  PyObject_HEAD
+  PyObject *handle; /* CFFI's pointer; None or NULL where nothing is owned */
+  int remembered;   /* whether `objects` may have an entry of it */
 } Owner;
 
 static PyTypeObject *owner_type;

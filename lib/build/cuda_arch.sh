@@ -10,8 +10,8 @@ nvcc=${1:?usage: cuda_arch.sh NVCC}
 # that of 12.0 12.1, as NVIDIA promises within a major version.
 release="75-real;80-real;86-real;89-real;90-real;100-real;120"
 
-# Of each GPU "9.0" the newest code that runs on it: of its major version and not newer than it is.
-# The last of them is there as PTX, too, for newer GPUs.
+# Of each GPU, "90" for 9.0, the newest code that runs on it: of its major version and not newer
+# than it is. The last of them is there as PTX, too, for newer GPUs.
 for_gpus() {
   local known gpu code best
   known=$("$nvcc" --list-gpu-code 2>/dev/null | sed -n 's/^sm_\([0-9]*\)$/\1/p' | sort -n)
