@@ -1,6 +1,6 @@
 """Classes that are known by their constructors: a function with the constructor's signature, which
-returns its `locals()`, becomes the class. Python itself checks a call by it, and `inspect` shows
-it."""
+checks arguments and returns those that it changes, becomes the class. Python itself checks a call
+by it, and `inspect` shows it."""
 
 from types import FunctionType
 
@@ -13,14 +13,16 @@ def parameters(signature):
 
 def kind(name, base, signature, begin, **members):
     """The class of this name: `begin(above, self, given)` gets the base's constructor, the instance
-    and what `signature` returns for a call's arguments. Several classes may share a signature."""
-    code, defaults = signature.__code__, signature.__defaults__
+    and all arguments of a call by name. Several classes may share a signature."""
+    code, names, defaults = signature.__code__, parameters(signature), signature.__defaults__ or ()
     own = FunctionType(code, signature.__globals__, "__init__", defaults)
     own.__kwdefaults__ = signature.__kwdefaults__
+    usual = dict(zip(names[code.co_argcount - 1 - len(defaults) :], defaults))
+    usual = {**dict.fromkeys(names), **usual, **(signature.__kwdefaults__ or {})}
 
     def __init__(self, *args, **kwargs):
-        given = own(self, *args, **kwargs)
-        del given["self"]
+        changed = own(self, *args, **kwargs)
+        given = {**usual, **dict(zip(names, args)), **kwargs, **(changed or {})}
         begin(super(made, self).__init__, self, given)
 
     own.__qualname__ = __init__.__qualname__ = f"{name}.__init__"

@@ -6,8 +6,8 @@ from .optimizer import check
 
 
 def rule(order="", **since):
-    """Makes an optimizer of a function with the signature of its constructor, which returns its
-    `locals()`. `order` and `since` are as in RuleOptimizer."""
+    """Makes an optimizer of a function with the signature of its constructor. `order` and `since`
+    are as in RuleOptimizer."""
 
     def make(signature):
         name = signature.__name__
@@ -28,7 +28,6 @@ def Adadelta(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=No
     """Steps by the gradient in the ratio of the running changes to the running gradients. Source:
     Zeiler, 2012, arXiv 1212.5701."""
     check("rho value", rho, 0.0 <= rho <= 1.0)
-    return locals()
 
 
 @rule()
@@ -36,7 +35,6 @@ def Adamax(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, 
            maximize=False, differentiable=False, capturable=False):  # fmt: skip
     """Adam by the infinity norm: steps by the first moment over the greatest gradient. Source:
     Kingma and Ba, 2014, arXiv 1412.6980."""
-    return locals()
 
 
 @rule()
@@ -44,7 +42,6 @@ def ASGD(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, 
          maximize=False, differentiable=False, capturable=False):  # fmt: skip
     """Gradient descent with a falling rate and an average of the parameters in `ax`. Source: Polyak
     and Juditsky, 1992, SIAM J. Control Optim. 30."""
-    return locals()
 
 
 @rule(
@@ -55,7 +52,6 @@ def NAdam(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, m
           decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False,
           differentiable=False):  # fmt: skip
     """Adam with Nesterov's momentum. Source: Dozat, 2016, ICLR workshop."""
-    return locals()
 
 
 @rule("lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable")
@@ -64,7 +60,6 @@ def RAdam(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0,
           differentiable=False):  # fmt: skip
     """Adam whose rate is rectified while its variance cannot be known yet. Source: Liu et al.,
     2019, arXiv 1908.03265."""
-    return locals()
 
 
 @rule(
@@ -77,7 +72,6 @@ def RMSprop(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentu
     """Steps by the gradient over the root of its running mean square. Source: Hinton, 2012, lecture
     6 of Neural Networks for Machine Learning; Graves, 2013, arXiv 1308.0850, for the centered form.
     """
-    return locals()
 
 
 @rule("lr etas step_sizes foreach maximize differentiable capturable")
@@ -86,4 +80,3 @@ def Rprop(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capt
     """Steps by the sign of the gradient; each element's step grows or shrinks as the sign stays or
     turns. Source: Riedmiller and Braun, 1993, ICNN."""
     check("eta values", f"{etas[0]}, {etas[1]}", 0.0 < etas[0] < 1.0 < etas[1])
-    return locals()

@@ -87,8 +87,8 @@ class _Form(LRScheduler):
 
 
 def _form(form):
-    """Makes a schedule of a function with the signature of its constructor, which returns its
-    `locals()`: what stands between the optimizer and `last_epoch` are the formula's values."""
+    """Makes a schedule of a function with the signature of its constructor: what stands between the
+    optimizer and `last_epoch` are the formula's values."""
 
     def make(signature):
         takes = parameters(signature)[1:-1]
@@ -106,7 +106,6 @@ def _begin(above, self, given):
 @_form("step")
 def StepLR(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
     """Multiplies by `gamma` every `step_size` epochs."""
-    return locals()
 
 
 class MultiStepLR(_Form):
@@ -127,7 +126,6 @@ def ConstantLR(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
     """Scaled by `factor` until epoch `total_iters`."""
     if factor > 1.0 or factor < 0:
         raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
-    return locals()
 
 
 @_form("linear")
@@ -139,19 +137,16 @@ def LinearLR(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=
         )
     if end_factor > 1.0 or end_factor < 0:
         raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
-    return locals()
 
 
 @_form("exponential")
 def ExponentialLR(self, optimizer, gamma, last_epoch=-1):
     """Multiplies by `gamma` every epoch."""
-    return locals()
 
 
 @_form("polynomial")
 def PolynomialLR(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
     """Falls to 0 in `total_iters` epochs by a power of what is left of them."""
-    return locals()
 
 
 class CosineAnnealingLR(_Form):

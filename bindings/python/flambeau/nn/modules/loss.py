@@ -40,9 +40,8 @@ class _WeightedLoss(_Loss):
 
 
 def loss(function):
-    """Makes a loss of a function with the signature of its constructor, which returns its
-    `locals()`: the class holds these, those that weight as buffers, and hands them to the
-    functional form named here."""
+    """Makes a loss of a function with the signature of its constructor: the class holds the
+    arguments, those that weight as buffers, and hands them to the functional form named here."""
 
     def make(signature):
         names = parameters(signature)
@@ -66,31 +65,26 @@ def _begin(above, self, given):
 @loss("mse_loss")
 def MSELoss(self, size_average=None, reduce=None, reduction="mean"):
     """Mean squared error."""
-    return locals()
 
 
 @loss("l1_loss")
 def L1Loss(self, size_average=None, reduce=None, reduction="mean"):
     """Mean absolute error."""
-    return locals()
 
 
 @loss("smooth_l1_loss")
 def SmoothL1Loss(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Squared below `beta`, absolute above."""
-    return locals()
 
 
 @loss("huber_loss")
 def HuberLoss(self, reduction="mean", delta=1.0):
     """Squared below `delta`, absolute above, scaled by `delta`."""
-    return locals()
 
 
 @loss("nll_loss")
 def NLLLoss(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """Negative log likelihood of class indices, given log-probabilities."""
-    return locals()
 
 
 class NLLLoss2d(NLLLoss):
@@ -101,13 +95,11 @@ class NLLLoss2d(NLLLoss):
 def CrossEntropyLoss(self, weight=None, size_average=None, ignore_index=-100, reduce=None,
                      reduction="mean", label_smoothing=0.0):  # fmt: skip
     """Cross-entropy of logits with class indices or probabilities."""
-    return locals()
 
 
 @loss("binary_cross_entropy")
 def BCELoss(self, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Binary cross-entropy of probabilities."""
-    return locals()
 
 
 @loss("binary_cross_entropy_with_logits")
@@ -115,13 +107,11 @@ def BCEWithLogitsLoss(
     self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
     """Binary cross-entropy of logits."""
-    return locals()
 
 
 @loss("kl_div")
 def KLDivLoss(self, size_average=None, reduce=None, reduction="mean", log_target=False):
     """Kullback-Leibler divergence, given log-probabilities."""
-    return locals()
 
 
 @loss("poisson_nll_loss")
@@ -129,7 +119,6 @@ def PoissonNLLLoss(
     self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
 ):
     """Negative log likelihood of counts, given rates or their logarithms."""
-    return locals()
 
 
 # Its operand is called as one of its options is.
@@ -139,13 +128,11 @@ PoissonNLLLoss.forward = lambda self, log_input, target: _Loss.forward(self, log
 @loss("gaussian_nll_loss")
 def GaussianNLLLoss(self, *, full=False, eps=1e-6, reduction="mean"):
     """Negative log likelihood of normal numbers, given means and variances."""
-    return locals()
 
 
 @loss("ctc_loss")
 def CTCLoss(self, blank=0, reduction="mean", zero_infinity=False):
     """How unlikely sequences of labels are, whatever steps of the inputs they belong to."""
-    return locals()
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):

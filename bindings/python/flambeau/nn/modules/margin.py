@@ -7,37 +7,31 @@ from .weighted import PairwiseDistance
 @loss("margin_ranking_loss")
 def MarginRankingLoss(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
     """`max(0, -target (x1 - x2) + margin)`."""
-    return locals()
 
 
 @loss("hinge_embedding_loss")
 def HingeEmbeddingLoss(self, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """`x` for targets 1, `max(0, margin - x)` for targets -1."""
-    return locals()
 
 
 @loss("cosine_embedding_loss")
 def CosineEmbeddingLoss(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
     """`1 - cos` for targets 1, `max(0, cos - margin)` for targets -1."""
-    return locals()
 
 
 @loss("soft_margin_loss")
 def SoftMarginLoss(self, size_average=None, reduce=None, reduction="mean"):
     """`log(1 + exp(-target x))`."""
-    return locals()
 
 
 @loss("multilabel_margin_loss")
 def MultiLabelMarginLoss(self, size_average=None, reduce=None, reduction="mean"):
     """Hinge of all targets against all other classes."""
-    return locals()
 
 
 @loss("multilabel_soft_margin_loss")
 def MultiLabelSoftMarginLoss(self, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Mean over classes of the binary cross-entropy of logits."""
-    return locals()
 
 
 @loss("multi_margin_loss")
@@ -51,7 +45,6 @@ def MultiMarginLoss(
         raise ValueError(
             f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D"
         )
-    return locals()
 
 
 @loss("triplet_margin_loss")
@@ -60,7 +53,6 @@ def TripletMarginLoss(
 ):
     """`max(0, |anchor - positive| - |anchor - negative| + margin)`."""
     _check_margin("TripletMarginLoss", margin)
-    return locals()
 
 
 @loss("triplet_margin_with_distance_loss")
@@ -69,8 +61,7 @@ def TripletMarginWithDistanceLoss(
 ):
     """The triplet loss of any distance."""
     _check_margin("TripletMarginWithDistanceLoss", margin)
-    distance_function = distance_function or PairwiseDistance()
-    return locals()
+    return {"distance_function": distance_function or PairwiseDistance()}
 
 
 def _check_margin(name, margin):

@@ -11,34 +11,25 @@ from .utils import _family
 def _max(
     self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
 ):
-    stride = kernel_size if stride is None else stride
-    return locals()
+    return {"stride": kernel_size if stride is None else stride}
 
 
 def _average(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
              divisor_override=None):  # fmt: skip
-    stride = kernel_size if stride is None else stride
-    return locals()
+    return {"stride": kernel_size if stride is None else stride}
 
 
 def _average_line(
     self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
 ):
-    kernel_size, padding = _sizes(kernel_size, 1), _sizes(padding, 1)
-    stride = kernel_size if stride is None else _sizes(stride, 1)
-    return locals()
+    sizes = {"kernel_size": kernel_size, "padding": padding}
+    sizes["stride"] = kernel_size if stride is None else stride
+    return {name: _sizes(size, 1) for name, size in sizes.items()}
 
 
-def _power(self, norm_type, kernel_size, stride=None, ceil_mode=False):
-    return locals()
-
-
-def _adaptive(self, output_size):
-    return locals()
-
-
-def _adaptive_max(self, output_size, return_indices=False):
-    return locals()
+_power = lambda self, norm_type, kernel_size, stride=None, ceil_mode=False: None
+_adaptive = lambda self, output_size: None
+_adaptive_max = lambda self, output_size, return_indices=False: None
 
 
 def _sizes(value, n):
@@ -109,14 +100,8 @@ class _FractionalMaxPool(Module):
 
     def forward(self, input):
         pool = getattr(F, f"fractional_max_pool{self._n}d")
-        return pool(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+        sizes = self.kernel_size, self.output_size, self.output_ratio
+        return pool(input, *sizes, self.return_indices, _random_samples=self._random_samples)
 
 
 _family(globals(), _MaxUnpool, "MaxUnpool", "Puts maxima back where they were, over {n}d.")

@@ -42,21 +42,13 @@ def make(name, function, signature, shown=None, trained=False, module=__name__):
 def _dropout(self, p=0.5, inplace=False):
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return locals()
 
 
-def _switch(self, inplace=False):
-    return locals()
-
-
-def _dim(self, dim=None):
-    return locals()
-
-
-def _bare(self):
-    return locals()
-
-
+_switch = lambda self, inplace=False: None
+_dim = lambda self, dim=None: None
+_bare = lambda self: None
+_neighbours = lambda self, size, alpha=1e-4, beta=0.75, k=1.0: None
+_windows = lambda self, output_size, kernel_size, dilation=1, padding=0, stride=1: None
 _DROPOUTS = {
     "Dropout1d": "dropout1d",
     "Dropout": "dropout",
@@ -68,58 +60,46 @@ _DROPOUTS = {
 _ROWS = (
     ("ReLU", "relu", _switch),
     ("ReLU6", "relu6", _switch),
-    ("LeakyReLU", "leaky_relu", lambda self, negative_slope=0.01, inplace=False: locals()),
-    ("ELU", "elu", lambda self, alpha=1.0, inplace=False: locals()),
+    ("LeakyReLU", "leaky_relu", lambda self, negative_slope=0.01, inplace=False: None),
+    ("ELU", "elu", lambda self, alpha=1.0, inplace=False: None),
     ("SELU", "selu", _switch),
-    ("CELU", "celu", lambda self, alpha=1.0, inplace=False: locals()),
-    ("GELU", "gelu", lambda self, approximate="none": locals()),
+    ("CELU", "celu", lambda self, alpha=1.0, inplace=False: None),
+    ("GELU", "gelu", lambda self, approximate="none": None),
     ("SiLU", "silu", _switch),
     ("Mish", "mish", _switch),
     ("Sigmoid", "sigmoid", _bare),
     ("LogSigmoid", "logsigmoid", _bare),
     ("Tanh", "tanh", _bare),
-    ("Softplus", "softplus", lambda self, beta=1.0, threshold=20.0: locals()),
+    ("Softplus", "softplus", lambda self, beta=1.0, threshold=20.0: None),
     ("Softsign", "softsign", _bare),
-    ("Hardtanh", "hardtanh", lambda self, min_val=-1.0, max_val=1.0, inplace=False: locals()),
+    ("Hardtanh", "hardtanh", lambda self, min_val=-1.0, max_val=1.0, inplace=False: None),
     ("Hardsigmoid", "hardsigmoid", _switch),
     ("Hardswish", "hardswish", _switch),
     ("Softmax", "softmax", _dim),
     ("LogSoftmax", "log_softmax", _dim),
     ("Softmin", "softmin", _dim),
-    ("GLU", "glu", lambda self, dim=-1: locals()),
+    ("GLU", "glu", lambda self, dim=-1: None),
     *((name, function, _dropout) for name, function in _DROPOUTS.items()),
-    ("PixelShuffle", "pixel_shuffle", lambda self, upscale_factor: locals()),
-    ("PixelUnshuffle", "pixel_unshuffle", lambda self, downscale_factor: locals()),
-    ("ChannelShuffle", "channel_shuffle", lambda self, groups: locals()),
+    ("PixelShuffle", "pixel_shuffle", lambda self, upscale_factor: None),
+    ("PixelUnshuffle", "pixel_unshuffle", lambda self, downscale_factor: None),
+    ("ChannelShuffle", "channel_shuffle", lambda self, groups: None),
     ("Tanhshrink", "tanhshrink", _bare),
-    ("Hardshrink", "hardshrink", lambda self, lambd=0.5: locals()),
-    ("Softshrink", "softshrink", lambda self, lambd=0.5: locals()),
-    ("Threshold", "threshold", lambda self, threshold, value, inplace=False: locals()),
-    ("RReLU", "rrelu", lambda self, lower=1.0 / 8, upper=1.0 / 3, inplace=False: locals()),
-    (
-        "LocalResponseNorm",
-        "local_response_norm",
-        lambda self, size, alpha=1e-4, beta=0.75, k=1.0: locals(),
-    ),
-    (  # the older name, with another default
-        "CrossMapLRN2d",
-        "local_response_norm",
-        lambda self, size, alpha=1e-4, beta=0.75, k=1: locals(),
-    ),
-    ("Unfold", "unfold", lambda self, kernel_size, dilation=1, padding=0, stride=1: locals()),
-    (
-        "Fold",
-        "fold",
-        lambda self, output_size, kernel_size, dilation=1, padding=0, stride=1: locals(),
-    ),
+    ("Hardshrink", "hardshrink", lambda self, lambd=0.5: None),
+    ("Softshrink", "softshrink", lambda self, lambd=0.5: None),
+    ("Threshold", "threshold", lambda self, threshold, value, inplace=False: None),
+    ("RReLU", "rrelu", lambda self, lower=1.0 / 8, upper=1.0 / 3, inplace=False: None),
+    ("LocalResponseNorm", "local_response_norm", _neighbours),
+    # the older name, with another default
+    ("CrossMapLRN2d", "local_response_norm", lambda self, size, alpha=1e-4, beta=0.75, k=1: None),
+    ("Unfold", "unfold", lambda self, kernel_size, dilation=1, padding=0, stride=1: None),
+    ("Fold", "fold", _windows),
 )
 _SHOWN = {  # of those that do not print their options by name
     **dict.fromkeys(_DROPOUTS, stored("p", "inplace")),
     **dict.fromkeys(["Hardsigmoid", "Hardswish"], stored()),
     **dict.fromkeys(["Hardshrink", "Softshrink"], stored(plain="lambd")),
     **dict.fromkeys(
-        ["LocalResponseNorm", "CrossMapLRN2d"],
-        stored("alpha", "beta", "k", plain="size"),
+        ["LocalResponseNorm", "CrossMapLRN2d"], stored("alpha", "beta", "k", plain="size")
     ),
     "GELU": lambda self: f"approximate={self.approximate!r}",
 }
