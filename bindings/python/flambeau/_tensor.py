@@ -21,12 +21,8 @@ from ._types import (
 from ._types import device as device_type
 from ._types import dtype as dtype_type
 
-_c_dim, _c_sizes, _c_dtype, _c_device = (
-    _fast.flam_tensor_dim,
-    _fast.flam_tensor_sizes,
-    _fast.flam_tensor_dtype,
-    _fast.flam_tensor_device,
-)
+_c_dim, _c_sizes = _fast.flam_tensor_dim, _fast.flam_tensor_sizes
+_c_dtype, _c_device = _fast.flam_tensor_dtype, _fast.flam_tensor_device
 _unpack = ffi.unpack
 _size = tuple.__new__  # of C's integers, which need no look
 
@@ -54,6 +50,20 @@ def warn_of_cycle():
         "Using backward() with create_graph=True lets a leaf and its gradient keep each other, "
         "until the gradient is set to None. Prefer torch.autograd.grad, which has no such cycle."
     )
+
+
+def run_backward(tensors, grads, n_grads, retain_graph, create_graph, inputs):
+    """One backward pass, with handles of start gradients; into all leaves without `inputs`."""
+    keep = create_graph if retain_graph is None else retain_graph
+    only, m = (_NULL, 0) if inputs is None else ([t._h for t in inputs], len(inputs))
+    if create_graph:
+        warn_of_cycle()
+    given = [t._h for t in tensors], len(tensors), grads, n_grads, keep, create_graph, only, m
+    failed = _blocking.flam_autograd_backward(*given)
+    if AT_END.calls:
+        run_at_end(failed)
+    if failed:
+        _raise()
 
 
 class _TensorMeta(type):
@@ -259,18 +269,8 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Adds the gradients of this tensor to those of the leaves it was computed from."""
         grads, n = (_NULL, 0) if gradient is None else ([gradient._h], 1)
-        keep = create_graph if retain_graph is None else retain_graph
         wanted = [inputs] if isinstance(inputs, Tensor) else inputs
-        only, m = (_NULL, 0) if wanted is None else ([t._h for t in wanted], len(wanted))
-        if create_graph:
-            warn_of_cycle()
-        failed = _blocking.flam_autograd_backward(
-            [self._h], 1, grads, n, keep, create_graph, only, m
-        )
-        if AT_END.calls:
-            run_at_end(failed)
-        if failed:
-            _raise()
+        run_backward([self], grads, n, retain_graph, create_graph, wanted)
 
     retain_grad, record_stream = api.tensor_retain_grad, api.tensor_record_stream
     detach_ = api.tensor_detach_
@@ -407,13 +407,8 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
                   pin_memory=False, names=None):  # fmt: skip
         if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
             sizes = sizes[0]
-        return make(
-            sizes or size,
-            dtype=dtype or self.dtype,
-            device=device or self.device,
-            requires_grad=requires_grad,
-            pin_memory=pin_memory,
-        )
+        like = {"dtype": dtype or self.dtype, "device": device or self.device}
+        return make(sizes or size, **like, requires_grad=requires_grad, pin_memory=pin_memory)
 
     def new_empty(self, *size, dtype=None, device=None, requires_grad=False, **named):
         return self._new_like(ops.TORCH["empty"], size, dtype, device, requires_grad, **named)
@@ -425,14 +420,8 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
         return self._new_like(ops.TORCH["ones"], size, dtype, device, requires_grad, **named)
 
     def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, **named):
-        return ops.TORCH["full"](
-            size,
-            fill_value,
-            dtype=dtype or self.dtype,
-            device=device or self.device,
-            requires_grad=requires_grad,
-            **named,
-        )
+        like = {"dtype": dtype or self.dtype, "device": device or self.device}
+        return ops.TORCH["full"](size, fill_value, **like, requires_grad=requires_grad, **named)
 
     def view_as(self, other):
         return self.view(other.shape)

@@ -3,7 +3,7 @@
 from .._call import _NULL, _blocking, _List, _own, _raise, _tensors
 from .._deprecated import warn
 from .._gen import api, ops
-from .._tensor import AT_END, run_at_end, warn_of_cycle
+from .._tensor import AT_END, run_at_end, run_backward
 
 
 def _listed(tensors):
@@ -34,22 +34,7 @@ def backward(
     only = None if inputs is None else _listed(inputs)
     if only == []:
         raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-    if create_graph:
-        warn_of_cycle()
-    failed = _blocking.flam_autograd_backward(
-        [t._h for t in tensors],
-        len(tensors),
-        grads,
-        n,
-        create_graph if retain_graph is None else retain_graph,
-        create_graph,
-        _NULL if only is None else [t._h for t in only],
-        0 if only is None else len(only),
-    )
-    if AT_END.calls:
-        run_at_end(failed)
-    if failed:
-        _raise()
+    run_backward(tensors, grads, n, retain_graph, create_graph, only)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False,
@@ -72,24 +57,15 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
             "allow_unused=False."
         )
+    unused = bool(allow_unused) or materialize_grads
     if is_grads_batched:
-        unused = bool(allow_unused) or materialize_grads
         found = _by_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)
         return _materialized(found, inputs) if materialize_grads else found
     grads, n = _grads(grad_outputs, len(outputs))
-    found = _own(
-        _List,
-        _blocking.flam_grad,
-        [t._h for t in outputs],
-        len(outputs),
-        [t._h for t in inputs],
-        len(inputs),
-        grads,
-        n,
-        create_graph if retain_graph is None else retain_graph,
-        create_graph,
-        bool(allow_unused) or materialize_grads,
-    )
+    keep = create_graph if retain_graph is None else retain_graph
+    ends, places = [t._h for t in outputs], [t._h for t in inputs]
+    given = ends, len(ends), places, len(places), grads, n, keep, create_graph, unused
+    found = _own(_List, _blocking.flam_grad, *given)
     if AT_END.calls:
         run_at_end(found is None)
     if found is None:

@@ -24,6 +24,8 @@ _INDEPENDENT = {  # of a strict product that found no gradient
     "double_back_trick": "The hessian of the user-provided function is independent of entry {} in "
     "the grad_jacobian. This is not allowed in strict mode as it prevents from using the double "
     "backward trick to replace forward mode AD.",
+    "row": "Output {1} of the user-provided function is independent of input {0}. This is not "
+    "allowed in strict mode.",
 }
 _CONSTANT = {  # of a strict call that met a tensor without history
     "outputs": "Output {} of the user-provided function does not require gradients. The outputs "
@@ -78,28 +80,24 @@ def _gradients(outputs, inputs, grads=None, create_graph=False, retain_graph=Non
     pairs = [(y, g) for y, g in zip(outputs, grads) if y is not None and y.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
-    return grad(
-        [y for y, _ in pairs],
-        inputs,
-        [g for _, g in pairs],
-        allow_unused=True,
-        create_graph=create_graph,
-        retain_graph=retain_graph,
-    )
+    outputs, grads = zip(*pairs)
+    return grad(outputs, inputs, grads, retain_graph, create_graph, allow_unused=True)
 
 
-def _zero_filled(grads, like, strict, create_graph, stage):
+def _zero_filled(grads, like, strict, create_graph, stage, row=None):
+    """Zeros for what is missing; errors name the input, or the output that `row` is of."""
     found = []
     for i, g in enumerate(grads):
         if g is None:
             if strict:
-                raise RuntimeError(_INDEPENDENT[stage].format(i))
+                raise RuntimeError(_INDEPENDENT[stage].format(i, row))
             g = _zeros(like[i])
         elif strict and create_graph and not g.requires_grad:
             which = "hessian" if "double" in stage else "jacobian"
             raise RuntimeError(
-                f"The {which} of the user-provided function is independent of input {i}. This is "
-                "not allowed in strict mode when create_graph=True."
+                f"The {which} of the user-provided function is independent of input "
+                f"{i if row is None else row}. This is not allowed in strict mode when "
+                "create_graph=True."
             )
         found.append(g)
     return tuple(found)
@@ -179,37 +177,22 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
 def _row(element, inputs, create_graph, strict, i):
     """Gradients of one element of output `i`, zeros where it depends on none."""
     found = _gradients((element,), inputs, None, create_graph, retain_graph=True)
-    row = []
-    for k, (g, x) in enumerate(zip(found, inputs)):
-        if g is None:
-            if strict:
-                raise RuntimeError(
-                    f"Output {i} of the user-provided function is independent of input {k}. This "
-                    "is not allowed in strict mode."
-                )
-            g = _zeros(x)
-        elif strict and create_graph and not g.requires_grad:
-            raise RuntimeError(
-                f"The jacobian of the user-provided function is independent of input {i}. This is "
-                "not allowed in strict mode when create_graph=True."
-            )
-        row.append(g)
-    return row
+    return _zero_filled(found, inputs, strict, create_graph, "row", i)
+
+
+def matrices(rows, output, inputs):
+    """A Jacobian per input, of its rows: one per element of the output, of gradients by all."""
+    shapes = [output.shape + x.shape for x in inputs]
+    if not rows:
+        return [x.new_zeros(shape) for x, shape in zip(inputs, shapes)]
+    stack = ops.TORCH["stack"]
+    return [stack(column).view(shape) for column, shape in zip(zip(*rows), shapes)]
 
 
 def _jacobian_of(i, output, inputs, create_graph, strict):
     flat = output.reshape(-1)
     rows = [_row(flat[j], inputs, create_graph, strict, i) for j in range(output.nelement())]
-    if not rows:
-        return tuple(
-            ops.TORCH["zeros"](output.size() + x.size(), dtype=x.dtype, device=x.device)
-            for x in inputs
-        )
-    stack = ops.TORCH["stack"]
-    return tuple(
-        stack([row[k] for row in rows], dim=0).view(output.size() + x.size())
-        for k, x in enumerate(inputs)
-    )
+    return matrices(rows, output, inputs)
 
 
 def _check_strategy(strategy, strict, vectorize):

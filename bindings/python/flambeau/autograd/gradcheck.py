@@ -92,7 +92,7 @@ def _slope(func, inputs, i, direction, eps):
 
 
 def _unit(x, n):
-    flat = _op("zeros")(x.numel(), dtype=x.dtype, device=x.device)
+    flat = x.new_zeros(x.numel())
     flat[n] = 1
     return flat.reshape(x.shape)
 
@@ -100,21 +100,14 @@ def _unit(x, n):
 def _numerical(func, inputs, i, outputs, o):
     """Jacobians of every output with respect to input `i`."""
     x = inputs[i]
-    rows = [_slope(func, inputs, i, _unit(x, n), o["eps"]) for n in range(x.numel())]
-    zeros, stack = _op("zeros"), _op("stack")
-    return [
-        stack([row[k].reshape(-1).to(x.dtype) for row in rows])
-        if rows
-        else zeros(0, y.numel(), dtype=x.dtype, device=x.device)
-        for k, y in enumerate(outputs)
-    ]
+    rows = [_slope(func, inputs, i, _unit(x, n), o.eps) for n in range(x.numel())]
+    if not rows:
+        return [x.new_zeros((0, y.numel())) for y in outputs]
+    stack = _op("stack")
+    return [stack([part.reshape(-1).to(x.dtype) for part in parts]) for parts in zip(*rows)]
 
 
 # ---- gradients -----------------------------------------------------------------------------------
-
-
-def _one_pass(output, checked, seed):
-    return grad(output, checked, seed, retain_graph=True, allow_unused=True)
 
 
 def _checked_gradients(found, checked, check_dtypes):
@@ -130,16 +123,14 @@ def _checked_gradients(found, checked, check_dtypes):
 
 def _columns(output, checked, seeds, check_dtypes):
     """For each checked input, the gradients of several passes as columns."""
-    passes = [
-        _checked_gradients(_one_pass(output, checked, s), checked, check_dtypes) for s in seeds
-    ]
-    zeros, stack = _op("zeros"), _op("stack")
-    return [
-        stack([p[k].reshape(-1) for p in passes], dim=1)
-        if passes
-        else zeros(x.numel(), 0, dtype=x.dtype, device=x.device)
-        for k, x in enumerate(checked)
-    ]
+    passes = []
+    for seed in seeds:
+        found = grad(output, checked, seed, retain_graph=True, allow_unused=True)
+        passes.append(_checked_gradients(found, checked, check_dtypes))
+    if not passes:
+        return [x.new_zeros((x.numel(), 0)) for x in checked]
+    stack = _op("stack")
+    return [stack([part.reshape(-1) for part in parts], dim=1) for parts in zip(*passes)]
 
 
 def _analytical(output, checked, seeds, nondet_tol, check_dtypes):
@@ -156,10 +147,6 @@ def _analytical(output, checked, seeds, nondet_tol, check_dtypes):
     return first
 
 
-def _close(a, b, rtol, atol):
-    return bool(_op("allclose")(a, b.to(a.dtype), rtol, atol))
-
-
 def _compare(func, inputs, outputs, o, fast):
     """Every entry of every Jacobian, or with `fast` one random combination of each one's."""
     places = [i for i, x in enumerate(inputs) if _is_checked(x)]
@@ -167,11 +154,11 @@ def _compare(func, inputs, outputs, o, fast):
     floating = _floating(func(*inputs))
     drawn = [_direction(x) if fast else None for x in checked]
     numerical = [
-        _slope(func, inputs, i, u, o["eps"]) if fast else _numerical(func, inputs, i, floating, o)
+        _slope(func, inputs, i, u, o.eps) if fast else _numerical(func, inputs, i, floating, o)
         for i, u in zip(places, drawn)
     ]
     if not outputs:
-        least = o["eps"] if fast else 0
+        least = o.eps if fast else 0
         if not all((s.abs() <= least).all() for per_input in numerical for s in per_input):
             raise GradcheckError("Numerical gradient for function expected to be zero")
         return
@@ -180,14 +167,14 @@ def _compare(func, inputs, outputs, o, fast):
     for k, (column, output) in enumerate(zip(which, outputs)):
         v = _direction(output) if fast else None
         seeds = [v] if fast else [_unit(output, n) for n in range(output.numel())]
-        found = _analytical(output, checked, seeds, o["nondet_tol"], o["check_grad_dtypes"])
+        found = _analytical(output, checked, seeds, o.nondet_tol, o.check_grad_dtypes)
         for j, (a, u) in enumerate(zip(found, drawn)):
-            n, atol, hint = numerical[j][column], o["atol"], ""
+            n, atol, hint = numerical[j][column], o.atol, ""
             if fast:
                 n, a = (n.to(v.dtype) * v).sum(), (a.reshape(-1) * u.reshape(-1)).sum()
                 # The tolerance is that of an entry, of which the combination adds up many.
                 atol = atol * (u.abs().sum() * v.abs().sum()).item()
-            if _close(a, n, o["rtol"], atol):
+            if _op("allclose")(a, n.to(a.dtype), o.rtol, atol):
                 continue
             if fast:
                 _compare(func, inputs, outputs, o, False)
@@ -216,9 +203,8 @@ def _direction(x):
 def _check_scaled_by_output(outputs, inputs):
     checked = [x for x in inputs if _is_checked(x)]
     zeros = _op("zeros_like")
-    found = grad(
-        outputs, checked, [zeros(y) for y in outputs], retain_graph=True, allow_unused=True
-    )
+    nothing = [zeros(y) for y in outputs]
+    found = grad(outputs, checked, nothing, retain_graph=True, allow_unused=True)
     for g, x in zip(found, checked):
         if g is None:
             continue
@@ -291,14 +277,8 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
               fast_mode=False, masked=None):  # fmt: skip
     """Whether the gradients of `func` at those `inputs` that require grad are those that central
     differences show. Made for float64."""
+    options = types.SimpleNamespace(**locals())
     _refuse(check_batched_grad, check_batched_forward_grad, check_forward_ad, check_backward_ad)
-    options = {
-        "eps": eps,
-        "atol": atol,
-        "rtol": rtol,
-        "nondet_tol": nondet_tol,
-        "check_grad_dtypes": check_grad_dtypes,
-    }
     inputs = _tuple(inputs)
     try:
         _check_inputs(inputs)
@@ -328,40 +308,29 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
                   masked=False):  # fmt: skip
     """`gradcheck` of the gradients of `func`, in its inputs and in `grad_outputs`, which are random
     unless given."""
-    given = locals()
+    options = locals()
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError(
             "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
         )
     inputs = _tuple(inputs)
     if grad_outputs is None:
-        grads = tuple(
-            _random_gradient(y, gen_non_contig_grad_outputs) for y in _differentiable(func(*inputs))
-        )
+        outputs = _differentiable(func(*inputs))
+        grads = tuple(_random_gradient(y, gen_non_contig_grad_outputs) for y in outputs)
     else:
         grads = _tuple(grad_outputs)
     n = len(inputs)
 
     def slopes(*args):
         xs, gs = args[:n], args[n:]
-        found = grad(
-            _differentiable(func(*xs)),
-            [x for x, old in zip(xs, inputs) if _is_checked(old)],
-            gs,
-            create_graph=True,
-            allow_unused=True,
-        )
+        checked = [x for x, old in zip(xs, inputs) if _is_checked(old)]
+        outputs = _differentiable(func(*xs))
+        found = grad(outputs, checked, gs, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
-    options = {
-        name: given[name]
-        for name in (
-            "eps atol rtol raise_exception nondet_tol check_undefined_grad check_grad_dtypes "
-            "check_batched_grad fast_mode masked"
-        ).split()
-    }
+    shared = {name: options[name] for name in gradcheck.__kwdefaults__ if name in options}
     ways = {"check_forward_ad": check_fwd_over_rev, "check_backward_ad": check_rev_over_rev}
-    return gradcheck(slopes, inputs + grads, **options, **ways)
+    return gradcheck(slopes, inputs + grads, **shared, **ways)
 
 
 class _CallableModule(types.ModuleType):

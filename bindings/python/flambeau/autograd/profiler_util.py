@@ -15,12 +15,8 @@ def _aliases(cls):
     return cls
 
 
-_SHARED = (
-    "host_us",
-    "device_us",
-    "host_bytes",
-    "device_bytes",
-)  # of a row: alone, and with inner ones
+# What a row has alone, and with inner ones.
+_SHARED = "host_us", "device_us", "host_bytes", "device_bytes"
 _NOTHING = {"self": {"allocated": 0, "freed": 0}, "total": {"allocated": 0, "freed": 0}}
 
 

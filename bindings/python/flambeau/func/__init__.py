@@ -6,10 +6,9 @@ What they return has a history exactly where something outside of them requires 
 from itertools import islice
 
 from .._call import ffi
-from .._gen import ops
 from .._tensor import Tensor
 from ..autograd import grad as _gradients
-from ..autograd.functional import _zeros
+from ..autograd.functional import _zeros, matrices
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
 from ._call import functional_call
@@ -71,6 +70,11 @@ class _Inputs:
             output, self.own, seed, create_graph=True, allow_unused=True, retain_graph=True
         )
         return [_zeros(t) if g is None else g for g, t in zip(found, self.own)]
+
+    def jacobians(self, output):
+        flat = output.reshape(-1)
+        rows = [self.gradients(flat[i]) for i in range(flat.numel())]
+        return matrices(rows, output, self.own)
 
 
 def _is_outside(tensor, own):
@@ -197,11 +201,9 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             dual = _zeros(y, True)
             slopes = inputs.gradients(y, dual)
             total = sum((g * v).sum() for g, v in zip(slopes, given))
-            found = (
-                _gradients(total, dual, create_graph=True, allow_unused=True)[0]
-                if total.requires_grad
-                else None
-            )
+            found = None
+            if total.requires_grad:
+                (found,) = _gradients(total, dual, create_graph=True, allow_unused=True)
             products.append(_zeros(y) if found is None else found)
     found = output, tree_unflatten(products, spec)
     result = _settled(found, inputs.own, recording)
@@ -223,24 +225,12 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
             inputs = _Inputs(args, argnums, "jacrev(f)(*args)")
             output, aux = _with_aux(inputs.call(func, kwargs), has_aux, "jacrev(f)(*args)")
             outputs, spec = tree_flatten(output)
-            found = tree_unflatten([inputs.shaped(_rows(y, inputs)) for y in outputs], spec)
+            found = tree_unflatten([inputs.shaped(inputs.jacobians(y)) for y in outputs], spec)
         if has_aux:
             found = (found, aux)
         return _settled(found, inputs.own, recording)
 
     return run
-
-
-def _rows(output, inputs):
-    flat = output.reshape(-1)
-    rows = [inputs.gradients(flat[i]) for i in range(flat.numel())]
-    stack = ops.TORCH["stack"]
-    return [
-        stack([row[k] for row in rows]).view(output.shape + t.shape)
-        if rows
-        else _zeros(t).new_zeros(output.shape + t.shape)
-        for k, t in enumerate(inputs.own)
-    ]
 
 
 def hessian(func, argnums=0):
