@@ -13,8 +13,9 @@ import pickle
 import struct
 import sys
 import zipfile
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable
+from functools import cache
 
 from . import _storage
 from ._exchange import raw_bytes
@@ -41,16 +42,12 @@ class _Global:
         raise TypeError(f"{self.module}.{self.name} only has a name here")
 
 
-_TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
-_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
-_TYPED = _Global("torch._tensor", "_rebuild_from_type_v2")
-
-
-class _Storage:
-    """Stands for a storage while pickling."""
-
-    def __init__(self, held, key):
-        self.held, self.key = held, key
+_named = cache(_Global)  # one for each: the pickle remembers it
+_TENSOR = _named("torch._utils", "_rebuild_tensor_v2")
+_PARAMETER = _named("torch._utils", "_rebuild_parameter")
+_TYPED = _named("torch._tensor", "_rebuild_from_type_v2")
+_BYTES = _named("torch.storage", "UntypedStorage")
+_Storage = namedtuple("_Storage", "held key")  # stands for a storage while pickling
 
 
 class _Pickler(pickle._Pickler):
@@ -125,15 +122,7 @@ class _Pickler(pickle._Pickler):
         return _TYPED, (found[0], kind, found[1], value.__dict__)
 
 
-_names = {}
-
-
-def _named(module, name):
-    return _names.setdefault((module, name), _Global(module, name))
-
-
 _EXPECTED = "expected 'f' to be string, path, or a file-like object with a "
-_BYTES = _named("torch.storage", "UntypedStorage")
 
 
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
@@ -226,14 +215,13 @@ def _allowed():
         ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_typed,
         ("torch", "Tensor"): Tensor,
         ("torch.nn.parameter", "Parameter"): Parameter,
-        ("collections", "OrderedDict"): OrderedDict,
         ("torch", "Size"): Size,
         ("torch", "device"): device_type,
+        ("torch.storage", "UntypedStorage"): UntypedStorage,
         ("builtins", "set"): set,
         ("__builtin__", "set"): set,
     }
-    found["torch.storage", "UntypedStorage"] = UntypedStorage
-    found["collections", "Counter"], found["collections", "defaultdict"] = Counter, defaultdict
+    found.update((("collections", c.__name__), c) for c in (OrderedDict, Counter, defaultdict))
     for d in DTYPES:
         found["torch", d._name] = d
         name = _STORAGES[d._name]
@@ -247,9 +235,9 @@ _safe_globals = {}
 def add_safe_globals(safe_globals):
     """Lets `load` build these classes and call these functions."""
     for item in safe_globals:
-        item, path = (
-            item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}")
-        )
+        if not isinstance(item, tuple):
+            item = item, f"{item.__module__}.{item.__qualname__}"
+        item, path = item
         module, _, name = path.rpartition(".")
         _safe_globals[module, name] = item
 
@@ -402,9 +390,9 @@ def _placement(map_location):
             if not cuda.is_available():
                 raise RuntimeError(
                     "Attempting to deserialize object on a CUDA device but "
-                    "torch.cuda.is_available() is "
-                    "False. If you are running on a CPU-only machine, please use torch.load with "
-                    "map_location=torch.device('cpu') to map your storages to the CPU."
+                    "torch.cuda.is_available() is False. If you are running on a CPU-only "
+                    "machine, please use torch.load with map_location=torch.device('cpu') to map "
+                    "your storages to the CPU."
                 )
         return storage.to(location)
 

@@ -15,12 +15,17 @@ def _parts(layer, bn):
     return deepcopy(layer), (bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
 
 
+def _parameters(weight, old_weight, bias, old_bias):
+    """New values as parameters, which require gradients where the old ones did."""
+    pairs = (weight, old_weight), (bias, old_bias)
+    return tuple(Parameter(new.detach(), old.requires_grad) for new, old in pairs)
+
+
 def fuse_conv_bn_eval(conv, bn, transpose=False):
     """A convolution that does what `conv` followed by `bn` does, both in eval mode."""
     fused, statistics = _parts(conv, bn)
-    fused.weight, fused.bias = fuse_conv_bn_weights(
-        fused.weight, fused.bias, *statistics, transpose
-    )
+    before = fused.weight, fused.bias
+    fused.weight, fused.bias = fuse_conv_bn_weights(*before, *statistics, transpose)
     return fused
 
 
@@ -35,10 +40,7 @@ def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, trans
     shape[1 if transpose else 0] = -1
     weight = (conv_w * (bn_w * root).reshape(shape)).to(dtype=conv_w.dtype)
     bias = ((conv_b - bn_rm) * root * bn_w + bn_b).to(dtype=bias_dtype)
-    return (
-        Parameter(weight.detach(), conv_w.requires_grad),
-        Parameter(bias.detach(), conv_b.requires_grad),
-    )
+    return _parameters(weight, conv_w, bias, conv_b)
 
 
 def fuse_linear_bn_eval(linear, bn):
@@ -60,7 +62,4 @@ def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
     scale = bn_w * (bn_rv + bn_eps).rsqrt()
     weight = linear_w * scale.unsqueeze(-1).to(dtype=linear_w.dtype)
     bias = ((linear_b - bn_rm) * scale + bn_b).to(dtype=bias_dtype)
-    return (
-        Parameter(weight.detach(), linear_w.requires_grad),
-        Parameter(bias.detach(), linear_b.requires_grad),
-    )
+    return _parameters(weight, linear_w, bias, linear_b)

@@ -46,12 +46,10 @@ class BasePruningMethod(ABC):
         again = isinstance(method, PruningContainer)
         current = getattr(module, name)
         scores = _deciding(importance_scores, current, f"parameter {name} of {module}")
-        if again:
-            before = getattr(module, name + "_mask").detach().clone()
-        else:
-            before = ones_like(current).detach()
-        mask = method.compute_mask(scores.detach(), default_mask=before)
-        _forget_hooks(module, name)
+        before = getattr(module, name + "_mask").clone() if again else ones_like(current)
+        mask = method.compute_mask(scores.detach(), default_mask=before.detach())
+        for key, _ in _hooks(module, name):
+            del module._forward_pre_hooks[key]
         if not again:
             delattr(module, name)
             module.register_parameter(name + "_orig", current)
@@ -84,23 +82,14 @@ def _hooks(module, name):
     return [(k, h) for k, h in hooks if isinstance(h, BasePruningMethod) and h._tensor_name == name]
 
 
-def _forget_hooks(module, name):
-    for key, _ in _hooks(module, name):
-        del module._forward_pre_hooks[key]
-
-
 def _after_earlier(method, module, name):
     """The method alone, or after those that pruned this tensor before."""
     method._tensor_name = name
     earlier = [hook for _, hook in _hooks(module, name)]
     if not earlier:
         return method
-    if isinstance(earlier[0], PruningContainer):
-        container = PruningContainer(*earlier[0])
-    else:
-        container = PruningContainer(earlier[0])
-    container.add_pruning_method(method)
-    return container
+    before = earlier[0] if isinstance(earlier[0], PruningContainer) else earlier[:1]
+    return PruningContainer(*before, method)
 
 
 class PruningContainer(BasePruningMethod):
@@ -307,10 +296,8 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
     tensors = [getattr(module, name) for module, name in parameters]
     values = [scores.get(key, t).detach() for key, t in zip(parameters, tensors)]
-    masks = [
-        getattr(module, name + "_mask", ones_like(t).detach())
-        for (module, name), t in zip(parameters, tensors)
-    ]
+    places = list(zip(parameters, tensors))
+    masks = [getattr(m, name + "_mask", ones_like(t).detach()) for (m, name), t in places]
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(
@@ -320,10 +307,8 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     container = PruningContainer()
     container.add_pruning_method(method)
     mask = container.compute_mask(parameters_to_vector(values), parameters_to_vector(masks))
-    at = 0
-    for (module, name), t in zip(parameters, tensors):
-        CustomFromMask.apply(module, name, mask[at : at + t.numel()].view_as(t))
-        at += t.numel()
+    for ((module, name), t), part in zip(places, mask.split([t.numel() for t in tensors])):
+        CustomFromMask.apply(module, name, part.view_as(t))
 
 
 def remove(module, name):
