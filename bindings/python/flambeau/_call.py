@@ -413,15 +413,11 @@ def _result(name, fields):
     base = namedtuple(name, fields)
 
     def text(self):
-        return (
-            f"torch.return_types.{name}(\n"
-            + ",\n".join(f"{n}={v!r}" for n, v in zip(fields, self))
-            + ")"
-        )
+        shown = ",\n".join(f"{n}={v!r}" for n, v in zip(fields, self))
+        return f"torch.return_types.{name}(\n{shown})"
 
-    return type(
-        name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torch.return_types"}
-    )
+    members = {"__slots__": (), "__repr__": text, "__module__": "torch.return_types"}
+    return type(name, (base,), members)
 
 
 # ---- overloads

@@ -88,13 +88,8 @@ def empty_permuted(size, physical_layout, *, requires_grad=False, **named):
 
 def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False, **_):
     """A tensor of this one's dtype and device with given strides; its elements are not set."""
-    return ops.TORCH["empty_strided"](
-        size,
-        stride,
-        dtype=dtype or self.dtype,
-        device=device or self.device,
-        requires_grad=requires_grad,
-    )
+    like = {"dtype": dtype or self.dtype, "device": device or self.device}
+    return ops.TORCH["empty_strided"](size, stride, **like, requires_grad=requires_grad)
 
 
 def nonzero_static(input, *, size, fill_value=-1, out=None):

@@ -9,23 +9,16 @@ from ._gen import api, ops
 from ._tensor import Tensor
 from ._types import BY_NUMPY, NAMES, device_code, dtype_of
 
-_BOOL, _INT64, _FLOAT32, _FLOAT64 = (
-    NAMES["bool"],
-    NAMES["int64"],
-    NAMES["float32"],
-    NAMES["float64"],
-)
-_UINT8 = NAMES["uint8"]
+_BOOL, _INT64, _UINT8 = NAMES["bool"], NAMES["int64"], NAMES["uint8"]
+_FLOAT32, _FLOAT64 = NAMES["float32"], NAMES["float64"]
 _HALVES = NAMES["float16"], NAMES["bfloat16"]
 
 
 def from_bytes(data, shape, dtype, device=None, requires_grad=False):
     """A tensor with a copy of `data`, which holds `shape` elements of `dtype` in C order."""
     cell = ffi.from_buffer(data) if len(data) else _NULL
-    return wrap(
-        _blocking.flam_tensor_from_data,
-        *(cell, shape, len(shape), dtype._code, device_code(device), requires_grad),
-    )
+    given = (cell, shape, len(shape), dtype._code, device_code(device), requires_grad)
+    return wrap(_blocking.flam_tensor_from_data, *given)
 
 
 # ---- torch.tensor
@@ -212,9 +205,8 @@ def _copied(a, dtype, device):
     import numpy
 
     a = numpy.ascontiguousarray(a).reshape(a.shape)
-    made = from_bytes(
-        memoryview(a).cast("B") if a.size else b"", a.shape, _dtype_of_array(a), device
-    )
+    data = memoryview(a).cast("B") if a.size else b""
+    made = from_bytes(data, a.shape, _dtype_of_array(a), device)
     return made if dtype is None else made.to(dtype)
 
 
@@ -242,29 +234,15 @@ def from_numpy(ndarray):
             "The given NumPy array is not writable, and there are no non-writable tensors: writing "
             "to this one would be undefined behavior. Copy the array first."
         )
-    return from_memory(
-        ndarray.ctypes.data,
-        ndarray.shape,
-        tuple(s // size for s in ndarray.strides),
-        dtype,
-        ndarray,
-    )
+    strides = tuple(s // size for s in ndarray.strides)
+    return from_memory(ndarray.ctypes.data, ndarray.shape, strides, dtype, ndarray)
 
 
 def from_memory(address, shape, strides, dtype, owner, device=None):
     """A tensor over memory that lives as long as `owner`, which the tensor keeps."""
-    return wrap(
-        _fast.flam_tensor_from_blob,
-        ffi.cast("void *", address),
-        shape,
-        len(shape),
-        strides,
-        len(shape),
-        dtype._code,
-        device_code(device),
-        DROP,
-        keep(owner),
-    )
+    cell, n, where = ffi.cast("void *", address), len(shape), device_code(device)
+    given = (cell, shape, n, strides, n, dtype._code, where, DROP, keep(owner))
+    return wrap(_fast.flam_tensor_from_blob, *given)
 
 
 def as_tensor(data, dtype=None, device=None):

@@ -61,8 +61,7 @@ _LAZY = {
     "_deprecated.linalg": "lu lu_solve pinverse qr svd triangular_solve",
     "_dlpack": "asarray from_dlpack",
     "_storage": "BFloat16Storage BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage "
-    "HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage UntypedStorage "
-    "from_file",
+    "HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage UntypedStorage from_file",
     "_unique": "unique unique_consecutive",
     "random": "Generator default_generator get_rng_state initial_seed manual_seed normal randint "
     "randint_like seed set_rng_state",

@@ -52,15 +52,8 @@ bool_ = dtype("bool", 10, 1, False, False, "b1", "?")
 DTYPES = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool_)
 BY_CODE = (None, *DTYPES)
 BY_NUMPY = {d._numpy: d for d in DTYPES if d._numpy}
-_ALIASES = {
-    "float": float32,
-    "double": float64,
-    "half": float16,
-    "long": int64,
-    "int": int32,
-    "short": int16,
-}
-NAMES = {**{d._name: d for d in DTYPES}, **_ALIASES}
+NAMES = {d._name: d for d in DTYPES}
+NAMES.update(float=float32, double=float64, half=float16, long=int64, int=int32, short=int16)
 
 
 class _ForeignDtype(dtype):
@@ -70,12 +63,8 @@ class _ForeignDtype(dtype):
     __slots__ = ()
 
     def __init__(self, name, itemsize, floating, signed):
-        self._name, self.itemsize, self.is_floating_point, self.is_signed = (
-            name,
-            itemsize,
-            floating,
-            signed,
-        )
+        self._name, self.itemsize = name, itemsize
+        self.is_floating_point, self.is_signed = floating, signed
         self._numpy = self._letter = None
 
     @property
@@ -377,8 +366,8 @@ class finfo(_Limits):
     def __repr__(self):
         return (
             f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
-            f"eps={self.eps:g}, "
-            f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+            f"eps={self.eps:g}, smallest_normal={self.tiny:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
         )
 
 

@@ -4,13 +4,9 @@
 
 from ._deprecated import warn_once
 
-_STANCES = (
-    "default",
-    "force_eager",
-    "eager_on_recompile",
-    "fail_on_recompile",
-    "eager_then_compile",
-    "aot_eager_then_compile",
+_STANCES = tuple(
+    "default force_eager eager_on_recompile fail_on_recompile eager_then_compile "
+    "aot_eager_then_compile".split()
 )
 
 

@@ -4,8 +4,7 @@ in; programs import it, or a name from it."""
 from . import _torch
 
 __all__ = (
-    "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors "
-    "cartesian_prod cdist chain_matmul einsum meshgrid norm split tensordot unique "
-    "unique_consecutive"
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod "
+    "cdist chain_matmul einsum meshgrid norm split tensordot unique unique_consecutive"
 ).split()
 globals().update({name: getattr(_torch, name) for name in __all__})

@@ -74,10 +74,7 @@ class Chi2(Gamma):
 class Beta(ExponentialFamily):
     """The share of the first of two gamma variables in their sum."""
 
-    arg_constraints = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    arg_constraints = dict.fromkeys(("concentration1", "concentration0"), constraints.positive)
     support = constraints.unit_interval
     has_rsample = True
 
@@ -185,9 +182,8 @@ class StudentT(Distribution):
     @property
     def variance(self):
         found = self.scale**2 * self.df / (self.df - 2)
-        return torch.where(
-            self.df > 2, found, torch.where(self.df > 1, math.inf, torch.full_like(found, math.nan))
-        )
+        found = torch.where(self.df > 2, found, math.inf)
+        return torch.where(self.df > 1, found, math.nan)
 
     def rsample(self, sample_shape=()):
         normal = self._noise(torch.randn, sample_shape, self.df)

@@ -175,12 +175,9 @@ def _against(q):
     if isinstance(q, LowRankMultivariateNormal):
         weights, taken = q._unbroadcasted_cov_diag.rsqrt().unsqueeze(-1), q._reduced()
         return lambda m: _squares(m * weights) - _squares(taken @ m), q._squared_distance
-    return (
-        lambda m: _squares(
-            torch.linalg.solve_triangular(q._unbroadcasted_scale_tril, m, upper=False)
-        ),
-        lambda x: _solved(q._unbroadcasted_scale_tril, x).pow(2).sum(-1),
-    )
+    tril, solve = q._unbroadcasted_scale_tril, torch.linalg.solve_triangular
+    trace = lambda m: _squares(solve(tril, m, upper=False))
+    return trace, lambda x: _solved(tril, x).pow(2).sum(-1)
 
 
 @_for_each([MultivariateNormal, LowRankMultivariateNormal], MultivariateNormal)

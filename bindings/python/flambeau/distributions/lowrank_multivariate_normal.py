@@ -67,11 +67,8 @@ class LowRankMultivariateNormal(Distribution):
     @lazy_property
     def covariance_matrix(self):
         """W W^T + diag(D)."""
-        found = (
-            self._unbroadcasted_cov_factor @ self._unbroadcasted_cov_factor.mT
-            + self._unbroadcasted_cov_diag.diag_embed()
-        )
-        return self._expanded(found, self._event_shape * 2)
+        factor, diag = self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
+        return self._expanded(factor @ factor.mT + diag.diag_embed(), self._event_shape * 2)
 
     @lazy_property
     def scale_tril(self):
@@ -105,10 +102,8 @@ class LowRankMultivariateNormal(Distribution):
         return (x.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - taken.pow(2).sum(-1)
 
     def rsample(self, sample_shape=()):
-        shape, like = (
-            self._extended_shape(sample_shape),
-            {"dtype": self.loc.dtype, "device": self.loc.device},
-        )
+        shape = self._extended_shape(sample_shape)
+        like = {"dtype": self.loc.dtype, "device": self.loc.device}
         common = torch.randn((*shape[:-1], self.cov_factor.shape[-1]), **like)
         own = torch.randn(shape, **like)
         shared = (self._unbroadcasted_cov_factor @ common.unsqueeze(-1)).squeeze(-1)

@@ -92,15 +92,11 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
 
     def _log_prob(self, value):
         nu, n = self.df, self._event_shape[-1]
-        size = nu * (n * math.log(2) / 2 + self._half_log_det()) + torch.special.multigammaln(
-            nu / 2, n
-        )
-        shape = torch.broadcast_shapes(
-            tuple(self._unbroadcasted_scale_tril.shape), tuple(value.shape)
-        )
-        solved = torch.cholesky_solve(
-            value.expand(shape), self._unbroadcasted_scale_tril.expand(shape)
-        )
+        size = nu * (n * math.log(2) / 2 + self._half_log_det())
+        size = size + torch.special.multigammaln(nu / 2, n)
+        tril = self._unbroadcasted_scale_tril
+        shape = torch.broadcast_shapes(tuple(tril.shape), tuple(value.shape))
+        solved = torch.cholesky_solve(value.expand(shape), tril.expand(shape))
         trace = solved.diagonal(dim1=-2, dim2=-1).sum(-1)
         slope = (nu - n - 1) / 2 * torch.linalg.slogdet(value).logabsdet
         return slope - size - trace / 2

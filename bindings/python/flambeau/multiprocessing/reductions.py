@@ -27,15 +27,9 @@ def _reduce(tensor):
     share(tensor)
     segment = segment_of(tensor)
     about = tensor.dtype._code, tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
+    memory = reduction.DupFd(segment.fd), segment.nbytes, about
     more = getattr(tensor, "persistent", None)
-    return _rebuild, (
-        type(tensor),
-        reduction.DupFd(segment.fd),
-        segment.nbytes,
-        about,
-        tensor.requires_grad,
-        more,
-    )
+    return _rebuild, (type(tensor), *memory, tensor.requires_grad, more)
 
 
 def _rebuild(kind, sent, nbytes, about, requires_grad, persistent):

@@ -120,10 +120,8 @@ def _max_unpool(n):
             )
         for size, at, s in zip(wanted, least, stride):
             if not at - s < size < at + s:
-                low, high = (
-                    [a - b for a, b in zip(least, stride)],
-                    [a + b for a, b in zip(least, stride)],
-                )
+                low = [a - b for a, b in zip(least, stride)]
+                high = [a + b for a, b in zip(least, stride)]
                 raise ValueError(
                     f'invalid output_size "{wanted}" (dim 0 must be between {low} and {high})'
                 )

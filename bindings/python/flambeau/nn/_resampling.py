@@ -26,15 +26,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    return api.interpolate(
-        input,
-        size,
-        scale_factor,
-        mode.replace("-", "_"),
-        align_corners,
-        recompute_scale_factor,
-        antialias,
-    )
+    how = mode.replace("-", "_"), align_corners, recompute_scale_factor, antialias
+    return api.interpolate(input, size, scale_factor, *how)
 
 
 def _old_name(form):

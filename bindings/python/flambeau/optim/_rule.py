@@ -10,9 +10,8 @@ from .._tensor import Tensor
 from .optimizer import Optimizer, check, check_betas, check_fused, check_lr
 
 _NOT_NEGATIVE = (
-    *("alpha", "initial_accumulator_value", "lambd", "lr_decay", "momentum", "momentum_decay"),
-    "weight_decay",
-)
+    "alpha initial_accumulator_value lambd lr_decay momentum momentum_decay weight_decay"
+).split()
 # Options of several values: the first one's name in the library; the others stand behind it.
 _SEVERAL = {
     "beta1": ("betas", 2),
@@ -37,19 +36,12 @@ class _Rule:
             self.options.append(option)
             for _ in range(count - 1):
                 next(names)
-        states = range(_fast.flam_rule_state_count(rule))
-        self.states = [
-            (
-                _text(_fast.flam_rule_state_name(rule, i)),
-                _text(_fast.flam_rule_state_value(rule, i)),
-            )
-            for i in states
-        ]
-        self.numbers = [
-            name
-            for i, (name, _) in enumerate(self.states)
-            if _fast.flam_rule_state_is_number(rule, i)
-        ]
+        self.states, self.numbers = [], []
+        for i in range(_fast.flam_rule_state_count(rule)):
+            name = _text(_fast.flam_rule_state_name(rule, i))
+            self.states.append((name, _text(_fast.flam_rule_state_value(rule, i))))
+            if _fast.flam_rule_state_is_number(rule, i):
+                self.numbers.append(name)
         self.without = set()  # (state, dimension) of parameters that do not have it
 
 

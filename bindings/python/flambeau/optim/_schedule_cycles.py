@@ -65,9 +65,9 @@ class CyclicLR(_WithMomentum):
         if self._scale_fn_custom is not None:
             return
         self._scale_fn_ref = {
-            "triangular": _constant,
+            "triangular": partial(pow, 1.0),
             "triangular2": _halved,
-            "exp_range": partial(_power, self.gamma),
+            "exp_range": partial(pow, self.gamma),
         }[self.mode]
         self.scale_mode = "iterations" if self.mode == "exp_range" else "cycle"
 
@@ -105,16 +105,8 @@ class CyclicLR(_WithMomentum):
         self._init_scale_fn()
 
 
-def _constant(x):
-    return 1.0
-
-
 def _halved(x):
     return 1 / 2.0 ** (x - 1)
-
-
-def _power(gamma, x):
-    return gamma**x
 
 
 class OneCycleLR(_WithMomentum):

@@ -200,13 +200,9 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
         return forward
 
     size, start = len(steps) // segments, 0
+    how = {"use_reentrant": use_reentrant, "preserve_rng_state": preserve}
     for start in range(size, size * segments, size) if size else ():
-        input = checkpoint(
-            part(start - size, start),
-            input,
-            use_reentrant=use_reentrant,
-            preserve_rng_state=preserve,
-        )
+        input = checkpoint(part(start - size, start), input, **how)
     return part(start, len(steps))(input)
 
 

@@ -184,8 +184,7 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
     if not isinstance(value, Tensor):
         error_msgs.append(
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
-            "object "
-            f"from checkpoint but received {type(value)}"
+            f"object from checkpoint but received {type(value)}"
         )
         return
     if is_lazy(mine) and is_lazy(value):
@@ -201,11 +200,8 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
     try:
         if assign:
             if name in module._parameters:
-                value = (
-                    value
-                    if isinstance(value, type(mine))
-                    else type(mine)(value, mine.requires_grad)
-                )
+                kind = type(mine)
+                value = value if isinstance(value, kind) else kind(value, mine.requires_grad)
             setattr(module, name, value)
         else:
             with no_grad():

@@ -309,11 +309,8 @@ class ParameterDict(_Keyed):
 
 
 def _as_parameter(value):
-    return (
-        Parameter(value)
-        if isinstance(value, Tensor) and not isinstance(value, Parameter)
-        else value
-    )
+    plain = isinstance(value, Tensor) and not isinstance(value, Parameter)
+    return Parameter(value) if plain else value
 
 
 def _summary(p, typed=False):

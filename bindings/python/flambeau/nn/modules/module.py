@@ -32,10 +32,8 @@ else:
 
 _global_is_full_backward_hook = None
 _global_forward_hooks, _global_forward_pre_hooks = OrderedDict(), OrderedDict()
-_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called = (
-    OrderedDict(),
-    OrderedDict(),
-)
+_global_forward_hooks_with_kwargs = OrderedDict()
+_global_forward_hooks_always_called = OrderedDict()
 _global_backward_hooks, _global_backward_pre_hooks = OrderedDict(), OrderedDict()
 _global_buffer_registration_hooks = OrderedDict()
 _global_module_registration_hooks = OrderedDict()
@@ -44,8 +42,7 @@ _MEMBERS = "_parameters", "_buffers", "_modules"
 _HOOKS = (
     "_forward_hooks _forward_pre_hooks _backward_hooks _forward_hooks_with_kwargs "
     "_forward_pre_hooks_with_kwargs _forward_hooks_always_called _backward_pre_hooks "
-    "_state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks "
-    "_load_state_dict_post_hooks"
+    "_state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks _load_state_dict_post_hooks"
 ).split()
 # What else than parameters and modules a registered name may be set to, beside None.
 _PLAIN = (
@@ -61,12 +58,9 @@ _MIXED = (
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """A hook called after every module's forward."""
-    return register(
-        _global_forward_hooks,
-        hook,
-        kwargs=(_global_forward_hooks_with_kwargs, with_kwargs),
-        always=(_global_forward_hooks_always_called, always_call),
-    )
+    marked = _global_forward_hooks_with_kwargs, with_kwargs
+    always = _global_forward_hooks_always_called, always_call
+    return register(_global_forward_hooks, hook, kwargs=marked, always=always)
 
 
 def register_module_full_backward_hook(hook):
@@ -141,10 +135,8 @@ class Module(StateMixin, WalkMixin):
             )
         state = self.__dict__
         state["training"] = True
-        for name in _MEMBERS:
-            state[name] = {}
-        for name in _HOOKS:
-            state[name] = OrderedDict()
+        state.update((name, {}) for name in _MEMBERS)
+        state.update((name, OrderedDict()) for name in _HOOKS)
         state["_non_persistent_buffers_set"] = set()
         state["_is_full_backward_hook"] = None
         if self.call_super_init:
@@ -248,11 +240,8 @@ class Module(StateMixin, WalkMixin):
                 "(torch Tensor or None required)"
             )
         self._buffers[name] = _registered(self, "buffer", name, tensor)
-        (
-            self._non_persistent_buffers_set.discard
-            if persistent
-            else self._non_persistent_buffers_set.add
-        )(name)
+        unsaved = self._non_persistent_buffers_set
+        (unsaved.discard if persistent else unsaved.add)(name)
         tell(self, name)
 
     def add_module(self, name, module):
@@ -308,13 +297,9 @@ class Module(StateMixin, WalkMixin):
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Calls `hook(module, args, output)` after forward; what it returns replaces the output."""
-        return register(
-            self._forward_hooks,
-            hook,
-            prepend,
-            kwargs=(self._forward_hooks_with_kwargs, with_kwargs),
-            always=(self._forward_hooks_always_called, always_call),
-        )
+        marked = self._forward_hooks_with_kwargs, with_kwargs
+        always = self._forward_hooks_always_called, always_call
+        return register(self._forward_hooks, hook, prepend, kwargs=marked, always=always)
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls `hook(module, args)` before forward; what it returns replaces the arguments."""

@@ -117,13 +117,10 @@ class RNNBase(_Recurrent):
         data, batch_sizes = (input.data, input.batch_sizes) if packed else (input, None)
         self._check_input(data, packed)
         batched = packed or data.dim() == 3
-        n = (
-            int(batch_sizes[0])
-            if packed
-            else data.shape[0 if self.batch_first else 1]
-            if batched
-            else 1
-        )
+        if packed:
+            n = int(batch_sizes[0])
+        else:
+            n = data.shape[0 if self.batch_first else 1] if batched else 1
         if hx is None:
             hx = self._initial(data, n)
             if not batched:

@@ -110,11 +110,9 @@ class TransformerDecoderLayer(_Layer):
                 memory_is_causal=False):  # fmt: skip
         own = tgt_mask, tgt_key_padding_mask, tgt_is_causal
         other = memory_mask, memory_key_padding_mask, memory_is_causal
-        return self._through(
-            tgt,
-            lambda x: self._attend(self.self_attn, x, x, *own),
-            lambda x: self._attend(self.multihead_attn, x, memory, *other),
-        )
+        to_itself = lambda x: self._attend(self.self_attn, x, x, *own)
+        to_memory = lambda x: self._attend(self.multihead_attn, x, memory, *other)
+        return self._through(tgt, to_itself, to_memory)
 
 
 class TransformerEncoder(Module):

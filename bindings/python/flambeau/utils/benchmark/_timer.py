@@ -80,13 +80,8 @@ class Timer:
         names = {"torch": _torch._package, **(globals or {})}
         stmt, setup = textwrap.dedent(stmt).strip(), textwrap.dedent(setup).strip()
         self._timer = _timeit.Timer(stmt, setup, timer=timer, globals=names)
-        self._facts = {
-            "label": label or stmt,
-            "sub_label": sub_label,
-            "description": description,
-            "env": env,
-            "num_threads": num_threads,
-        }
+        self._facts = {"label": label or stmt, "sub_label": sub_label, "description": description}
+        self._facts.update(env=env, num_threads=num_threads)
         self._threads = num_threads
 
     def _timed(self, number):

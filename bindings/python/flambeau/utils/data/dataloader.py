@@ -81,10 +81,8 @@ def _fetch(user, indices, n_indices, out_batch, out_item):
     except BaseException as problem:
         text = "".join(traceback.format_exception(problem))
         if source.workers and hasattr(problem, "add_note"):
-            problem.add_note(
-                f"Caught in DataLoader worker {getattr(get_worker_info(), 'id', 0)}.\nOriginal "
-                f"{text}"
-            )
+            worker = getattr(get_worker_info(), "id", 0)
+            problem.add_note(f"Caught in DataLoader worker {worker}.\nOriginal {text}")
         return failed(problem)
 
 
@@ -193,9 +191,8 @@ class _NativeIterator(_Iterator):
         self._epoch.delivered = delivered
 
 
-_at_work = (
-    weakref.WeakValueDictionary()
-)  # by identity, what has a loader in `_kept` whose threads call Python
+# By identity, what has a loader in `_kept` whose threads call Python.
+_at_work = weakref.WeakValueDictionary()
 
 
 @atexit.register
@@ -296,9 +293,8 @@ class DataLoader:
         self._is_iterable = isinstance(dataset, IterableDataset)
         self._set_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self._default = collate_fn is None
-        self.collate_fn = collate_fn or (
-            default_collate if self._auto_collation else default_convert
-        )
+        usual = default_collate if self._auto_collation else default_convert
+        self.collate_fn = collate_fn or usual
         self._kept = self._epoch = self._resumed = None
         self._pins = bool(pin_memory) and accelerator.is_available()
         self._made = True
@@ -375,13 +371,9 @@ class DataLoader:
         if self._kept is not None:
             return self._kept
         dataset, source = _native_dataset(self, seed)
-        native = api.loader_new(
-            dataset,
-            num_workers=self.num_workers,
-            prefetch_factor=self.prefetch_factor or 2,
-            pin_memory=self._pins and self._is_native,
-        )
-        made = native, source
+        pinned, ahead = self._pins and self._is_native, self.prefetch_factor or 2
+        how = {"num_workers": self.num_workers, "prefetch_factor": ahead, "pin_memory": pinned}
+        made = api.loader_new(dataset, **how), source
         if self.persistent_workers:
             self._kept = made
         return made
