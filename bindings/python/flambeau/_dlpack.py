@@ -5,6 +5,7 @@ An exported struct lives in `_exports` until its deleter runs, which the consume
 thread. ctypes is imported with this module only, not with the package."""
 
 import ctypes
+from math import prod
 
 from . import _factory
 from ._call import _blocking, _raise, ffi
@@ -52,18 +53,14 @@ class _Versioned(ctypes.Structure):
 
 
 _NAMES = {_Managed: b"dltensor", _Versioned: b"dltensor_versioned"}
-_USED = {
-    kind: b"used_" + name for kind, name in _NAMES.items()
-}  # capsules keep pointers to these bytes
+# Capsules keep pointers to these bytes.
+_USED = {kind: b"used_" + name for kind, name in _NAMES.items()}
 _python = ctypes.pythonapi
 _python.PyCapsule_New.restype = ctypes.py_object
 _python.PyCapsule_New.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
-_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_IsValid", _python)
-)
-_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", _python)
-)
+_NAMED = ctypes.c_void_p, ctypes.c_char_p  # a capsule's address, and the name it must have
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, *_NAMED)(("PyCapsule_IsValid", _python))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, *_NAMED)(("PyCapsule_GetPointer", _python))
 _python.PyCapsule_SetName.argtypes = ctypes.py_object, ctypes.c_char_p
 
 _exports = {}
@@ -183,9 +180,8 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     _python.PyCapsule_SetName(capsule, _USED[kind])
     shape = tuple(t.shape[: t.ndim])
     strides = tuple(t.strides[: t.ndim]) if t.strides else _dense(shape)
-    made = from_memory(
-        (t.data or 0) + t.byte_offset, shape, strides, dtype, _Owner(managed, address), place
-    )
+    start, owner = (t.data or 0) + t.byte_offset, _Owner(managed, address)
+    made = from_memory(start, shape, strides, dtype, owner, place)
     made = made.clone() if copy else made
     return made if device is None else made.to(device)
 
@@ -222,8 +218,5 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
 
 
 def _dense(shape):
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))
+    sizes = [max(n, 1) for n in shape]
+    return tuple(prod(sizes[d + 1 :]) for d in range(len(sizes)))

@@ -127,16 +127,8 @@ def reduced(tensor, protocol=None):
     dense = tensor.detach()
     n = tensor.untyped_storage().nbytes() // tensor.element_size()
     whole = dense.as_strided((n,), (1,), 0)
-    about = (
-        bytes(raw_bytes(whole)),
-        tensor.dtype._code,
-        tuple(tensor.shape),
-        tensor.stride(),
-        tensor.storage_offset(),
-        str(tensor.device),
-        tensor.requires_grad,
-        type(tensor),
-    )
+    place = tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), str(tensor.device)
+    about = bytes(raw_bytes(whole)), tensor.dtype._code, *place, tensor.requires_grad, type(tensor)
     return rebuild, about, tensor.__dict__ or None
 
 

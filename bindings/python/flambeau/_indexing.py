@@ -16,6 +16,7 @@ from ._types import NAMES
 
 _UINT8 = NAMES["uint8"]
 _END = 2**63 - 1
+_IN_TUPLES = slice, list, tuple, type(None), type(Ellipsis)
 _KINDS = api._E_flam_index_kind
 _INT, _SLICE, _NONE, _ELLIPSIS, _BOOL, _TENSOR = (
     _KINDS[k] for k in ("int", "slice", "newaxis", "ellipsis", "bool", "tensor")
@@ -61,17 +62,9 @@ def _checked(tensor, index):
 def _is_tuple_like(index):
     """A short list that holds sequences, slices or tensors counts as a tuple, as it still does in
     torch."""
-    return (
-        isinstance(index, list)
-        and len(index) < 32
-        and any(
-            part is None
-            or part is Ellipsis
-            or isinstance(part, (slice, list, tuple))
-            or hasattr(part, "_h")
-            for part in index
-        )
-    )
+    if not isinstance(index, list) or len(index) >= 32:
+        return False
+    return any(isinstance(part, _IN_TUPLES) or hasattr(part, "_h") for part in index)
 
 
 def _items(index):

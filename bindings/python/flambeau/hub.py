@@ -93,20 +93,16 @@ def __getattr__(name):
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     """Writes what is at `url` to a file; with `hash_prefix` its SHA-256 must begin so. A failure
     leaves no file."""
-    part = f"{dst}.{os.getpid()}.part"
-    try:
-        with urllib.request.urlopen(url) as source, open(part, "wb") as file:
-            digest = hashlib.sha256()
-            while chunk := source.read(1 << 20):
-                digest.update(chunk)
-                file.write(chunk)
+    from .serialization import whole_file
+
+    with urllib.request.urlopen(url) as source, whole_file(dst) as file:
+        digest = hashlib.sha256()
+        while chunk := source.read(1 << 20):
+            digest.update(chunk)
+            file.write(chunk)
         found = digest.hexdigest()
         if hash_prefix and not found.startswith(hash_prefix):
             raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{found}")')
-        os.replace(part, dst)
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
 
 
 def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True,

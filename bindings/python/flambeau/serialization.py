@@ -129,7 +129,8 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
     """Writes an object with tensors in it to a path or a binary file object, in PyTorch's
     format."""
     if isinstance(f, (str, os.PathLike)):
-        return _save_to_path(obj, os.fspath(f))
+        with whole_file(os.fspath(f)) as file:
+            return _write(obj, file, os.fspath(f))
     if not hasattr(f, "write"):
         raise AttributeError(_EXPECTED + "'write' attribute")
     if isinstance(f, io.IOBase):
@@ -160,16 +161,17 @@ def _write(obj, f, path):
         put("version", "3\n")
 
 
-def _save_to_path(obj, path):
+@contextlib.contextmanager
+def whole_file(path):
+    """A file to write, which has its name once the block is over; a failure leaves none."""
     part = f"{path}.{os.getpid()}.part"
     try:
         with open(part, "wb") as file:
-            _write(obj, file, path)
+            yield file
         os.replace(part, path)
-    except BaseException:
+    finally:
         if os.path.exists(part):
             os.unlink(part)
-        raise
 
 
 # ---- reading

@@ -89,18 +89,15 @@ class ProcessContext:
     def _raise(self, index):
         process, failures = self.processes[index], self._failures[index]
         if failures.empty():
-            code = process.exitcode
+            code, name = process.exitcode, None
             if code < 0:
                 try:
                     name = signal.Signals(-code).name
                 except ValueError:
                     name = f"<Unknown signal {-code}>"
-                raise ProcessExitedException(
-                    f"process {index} terminated with signal {name}", index, process.pid, code, name
-                )
-            raise ProcessExitedException(
-                f"process {index} terminated with exit code {code}", index, process.pid, code
-            )
+            how = f"exit code {code}" if name is None else f"signal {name}"
+            text = f"process {index} terminated with {how}"
+            raise ProcessExitedException(text, index, process.pid, code, name)
         text = f"\n\n-- Process {index} terminated with the following error:\n{failures.get()}"
         raise ProcessRaisedException(text, index, process.pid)
 

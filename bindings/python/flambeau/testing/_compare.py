@@ -75,12 +75,8 @@ class _Checks:
         """The first problem as text; None where there is none."""
         if isinstance(actual, Mapping) and isinstance(expected, Mapping):
             return self._mappings(actual, expected, place)
-        if (
-            isinstance(actual, Sequence)
-            and isinstance(expected, Sequence)
-            and not isinstance(actual, str)
-            and not isinstance(expected, str)
-        ):
+        both = actual, expected
+        if all(isinstance(v, Sequence) and not isinstance(v, str) for v in both):
             return self._sequences(actual, expected, place)
         found = self._leaves(actual, expected)
         if found is None or not place:
@@ -196,21 +192,16 @@ def _tensor_report(actual, expected, close, rtol, atol):
     share = far / expected.abs()
     share[close] = 0
 
-    def worst(values):
-        at = int(values.argmax())
-        index = []
+    def worst(kind, values, limit):
+        at, index = int(values.argmax()), ()
         for size in reversed(values.shape):
-            index.insert(0, at % size)
-            at //= size
-        return values[tuple(index)].item(), tuple(index)
+            at, place = divmod(at, size)
+            index = (place, *index)
+        found = f"{values[index].item()} at index {index}"
+        return f"Greatest {kind} difference: {found}{_allowed(limit, exact)}"
 
     return (
         f"Tensor-likes are not {'equal' if exact else 'close'}!\n\n"
         f"Mismatched elements: {wrong} / {n} ({wrong / n:.1%})\n"
-        "Greatest absolute difference: {} at index {}{}\n".format(
-            *worst(far), _allowed(atol, exact)
-        )
-        + "Greatest relative difference: {} at index {}{}".format(
-            *worst(share), _allowed(rtol, exact)
-        )
+        f"{worst('absolute', far, atol)}\n{worst('relative', share, rtol)}"
     )

@@ -21,10 +21,8 @@ class RemovableHandle:
     next_id = 0
 
     def __init__(self, hooks_dict, *, extra_dict=None):
-        several = isinstance(extra_dict, (list, tuple))
-        self._refer(
-            hooks_dict, extra_dict if several else [] if extra_dict is None else [extra_dict]
-        )
+        beside = [] if extra_dict is None else extra_dict
+        self._refer(hooks_dict, beside if isinstance(beside, (list, tuple)) else [beside])
         self.id = RemovableHandle.next_id
         while self.id in hooks_dict:  # hooks that were unpickled have numbers of another process
             self.id += 1

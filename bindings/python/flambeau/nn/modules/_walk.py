@@ -11,14 +11,6 @@ from ..parameter import Parameter, is_lazy
 from ._paths import tell
 
 
-def _parameters_of(module):
-    return module.__dict__["_parameters"].items()
-
-
-def _buffers_of(module):
-    return module.__dict__["_buffers"].items()
-
-
 class WalkMixin:
     """The part of Module that visits its tree."""
 
@@ -34,9 +26,8 @@ class WalkMixin:
         yield prefix, self
         for name, child in self._modules.items():
             if child is not None:
-                yield from child.named_modules(
-                    memo, f"{prefix}.{name}" if prefix else name, remove_duplicate
-                )
+                path = f"{prefix}.{name}" if prefix else name
+                yield from child.named_modules(memo, path, remove_duplicate)
 
     def modules(self, remove_duplicate=True):
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
@@ -56,11 +47,9 @@ class WalkMixin:
     def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
         """Yields (path, value) of what a function finds in every module."""
         memo = set()
-        modules = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-            if recurse
-            else [(prefix, self)]
-        )
+        modules = [(prefix, self)]
+        if recurse:
+            modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in modules:
             for name, tensor in get_members_fn(module):
                 if tensor is None or id(tensor) in memo:
@@ -71,7 +60,8 @@ class WalkMixin:
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """Yields (path, parameter)."""
-        yield from self._named_members(_parameters_of, prefix, recurse, remove_duplicate)
+        members = lambda module: module.__dict__["_parameters"].items()
+        yield from self._named_members(members, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse=True):
         for _, parameter in self.named_parameters(recurse=recurse):
@@ -79,7 +69,8 @@ class WalkMixin:
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
         """Yields (path, buffer)."""
-        yield from self._named_members(_buffers_of, prefix, recurse, remove_duplicate)
+        members = lambda module: module.__dict__["_buffers"].items()
+        yield from self._named_members(members, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse=True):
         for _, buffer in self.named_buffers(recurse=recurse):

@@ -146,18 +146,11 @@ class TransformerDecoder(Module):
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
                 memory_key_padding_mask=None, tgt_is_causal=None,
                 memory_is_causal=False):  # fmt: skip
-        causal = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers)
+        masks = {"tgt_mask": tgt_mask, "tgt_key_padding_mask": tgt_key_padding_mask}
+        masks["tgt_is_causal"] = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers)
+        masks |= {"memory_mask": memory_mask, "memory_is_causal": memory_is_causal}
         for layer in self.layers:
-            tgt = layer(
-                tgt,
-                memory,
-                tgt_mask=tgt_mask,
-                memory_mask=memory_mask,
-                tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask,
-                tgt_is_causal=causal,
-                memory_is_causal=memory_is_causal,
-            )
+            tgt = layer(tgt, memory, **masks, memory_key_padding_mask=memory_key_padding_mask)
         return tgt if self.norm is None else self.norm(tgt)
 
 
@@ -199,16 +192,10 @@ class Transformer(Module):
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
-        return self.decoder(
-            tgt,
-            memory,
-            tgt_mask=tgt_mask,
-            memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal,
-            memory_is_causal=memory_is_causal,
-        )
+        masks = {"tgt_mask": tgt_mask, "tgt_key_padding_mask": tgt_key_padding_mask}
+        masks |= {"memory_mask": memory_mask, "memory_key_padding_mask": memory_key_padding_mask}
+        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
+        return self.decoder(tgt, memory, **masks, **causal)
 
     @staticmethod
     def generate_square_subsequent_mask(sz, device=None, dtype=None):

@@ -131,14 +131,15 @@ class ParametrizationList(ModuleList):
         original.data = value.detach()
 
     def forward(self):
-        modules = list(self)
-        if self.is_tensor:
-            found = modules[0](self.original)
-        else:
-            found = modules[0](*(getattr(self, f"original{i}") for i in range(self.ntensors)))
-        for module in modules[1:]:
+        first, *rest = self
+        found = first(*(getattr(self, name) for name in self._originals))
+        for module in rest:
             found = module(found)
         return found
+
+    @property
+    def _originals(self):
+        return ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
 
 
 def _check_alike(found, dtype, shape, what, before, after):
@@ -297,9 +298,6 @@ def transfer_parametrizations_and_params(from_module, to_module, tensor_name=Non
         for parametrization in theirs:
             register_parametrization(to_module, name, parametrization)
         ours = to_module.parametrizations[name]
-        originals = (
-            ["original"] if theirs.is_tensor else [f"original{i}" for i in range(theirs.ntensors)]
-        )
-        for original in originals:
+        for original in theirs._originals:
             setattr(ours, original, getattr(theirs, original))
     return to_module

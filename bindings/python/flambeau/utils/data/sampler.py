@@ -1,5 +1,7 @@
 """Samplers: the order in which a loader asks for samples."""
 
+from itertools import islice
+
 from ..._torch import Generator, as_tensor, float64, int64, multinomial, randint, randperm
 
 
@@ -130,14 +132,10 @@ class BatchSampler(Sampler):
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self):
-        batch = []
-        for index in self.sampler:
-            batch.append(index)
-            if len(batch) == self.batch_size:
+        indices = iter(self.sampler)
+        while batch := list(islice(indices, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
                 yield batch
-                batch = []
-        if batch and not self.drop_last:
-            yield batch
 
     def __len__(self):
         full, rest = divmod(len(self.sampler), self.batch_size)
