@@ -93,9 +93,9 @@ def __getattr__(name):
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     """Writes what is at `url` to a file; with `hash_prefix` its SHA-256 must begin so. A failure
     leaves no file."""
-    from .serialization import whole_file
+    from .serialization import _whole_file
 
-    with urllib.request.urlopen(url) as source, whole_file(dst) as file:
+    with urllib.request.urlopen(url) as source, _whole_file(dst) as file:
         digest = hashlib.sha256()
         while chunk := source.read(1 << 20):
             digest.update(chunk)

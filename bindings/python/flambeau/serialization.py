@@ -129,7 +129,7 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
     """Writes an object with tensors in it to a path or a binary file object, in PyTorch's
     format."""
     if isinstance(f, (str, os.PathLike)):
-        with whole_file(os.fspath(f)) as file:
+        with _whole_file(os.fspath(f)) as file:
             return _write(obj, file, os.fspath(f))
     if not hasattr(f, "write"):
         raise AttributeError(_EXPECTED + "'write' attribute")
@@ -162,7 +162,7 @@ def _write(obj, f, path):
 
 
 @contextlib.contextmanager
-def whole_file(path):
+def _whole_file(path):
     """A file to write, which has its name once the block is over; a failure leaves none."""
     part = f"{path}.{os.getpid()}.part"
     try:

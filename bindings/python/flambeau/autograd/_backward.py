@@ -20,14 +20,8 @@ def _grads(grads, n):
     return [_NULL if g is None else g._h for g in grads], n
 
 
-def backward(
-    tensors,
-    grad_tensors=None,
-    retain_graph=None,
-    create_graph=False,
-    grad_variables=None,
-    inputs=None,
-):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False,
+             grad_variables=None, inputs=None):  # fmt: skip
     """Computes gradients of `tensors` and adds them to the leaves' gradients."""
     tensors = _listed(tensors)
     grads, n = _grads(grad_tensors if grad_variables is None else grad_variables, len(tensors))

@@ -180,7 +180,7 @@ def _row(element, inputs, create_graph, strict, i):
     return _zero_filled(found, inputs, strict, create_graph, "row", i)
 
 
-def matrices(rows, output, inputs):
+def _matrices(rows, output, inputs):
     """A Jacobian per input, of its rows: one per element of the output, of gradients by all."""
     shapes = [output.shape + x.shape for x in inputs]
     if not rows:
@@ -192,7 +192,7 @@ def matrices(rows, output, inputs):
 def _jacobian_of(i, output, inputs, create_graph, strict):
     flat = output.reshape(-1)
     rows = [_row(flat[j], inputs, create_graph, strict, i) for j in range(output.nelement())]
-    return matrices(rows, output, inputs)
+    return _matrices(rows, output, inputs)
 
 
 def _check_strategy(strategy, strict, vectorize):
@@ -244,14 +244,8 @@ def _single(out, name, strict):
     return out
 
 
-def hessian(
-    func,
-    inputs,
-    create_graph=False,
-    strict=False,
-    vectorize=False,
-    outer_jacobian_strategy="reverse-mode",
-):
+def hessian(func, inputs, create_graph=False, strict=False, vectorize=False,
+            outer_jacobian_strategy="reverse-mode"):  # fmt: skip
     """The Hessian of a function that returns one element; nested tuples where inputs are one."""
     several, inputs = _listed(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):

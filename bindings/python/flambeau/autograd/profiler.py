@@ -56,13 +56,8 @@ class Profiled:
         """Every event, in the order in which they began."""
         return events(self._found())
 
-    def key_averages(
-        self,
-        group_by_input_shape=False,
-        group_by_stack_n=0,
-        group_by_overload_name=False,
-        group_by_module=False,
-    ):
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0,
+                     group_by_overload_name=False, group_by_module=False):  # fmt: skip
         """Averages per name, and per shapes of the operands or module where asked for. A stack is
         the module's path: grouping by one groups by modules."""
         by_module = bool(group_by_module or group_by_stack_n)

@@ -179,14 +179,8 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
     check_rank("broadcast_object_list", group_src if src is None else src)
 
 
-def scatter_object_list(
-    scatter_object_output_list,
-    scatter_object_input_list=None,
-    src=None,
-    group=None,
-    group_src=None,
-    **_,
-):
+def scatter_object_list(scatter_object_output_list, scatter_object_input_list=None, src=None,
+                        group=None, group_src=None, **_):  # fmt: skip
     """Gives each rank its entry of rank `src`'s list."""
     member(group)
     check_rank("scatter_object_list", group_src if src is None else src)

@@ -8,7 +8,7 @@ from itertools import islice
 from .._call import ffi
 from .._tensor import Tensor
 from ..autograd import grad as _gradients
-from ..autograd.functional import _zeros, matrices
+from ..autograd.functional import _matrices, _zeros
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
 from ._call import functional_call
@@ -74,7 +74,7 @@ class _Inputs:
     def jacobians(self, output):
         flat = output.reshape(-1)
         rows = [self.gradients(flat[i]) for i in range(flat.numel())]
-        return matrices(rows, output, self.own)
+        return _matrices(rows, output, self.own)
 
 
 def _is_outside(tensor, own):

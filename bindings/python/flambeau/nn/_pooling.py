@@ -46,14 +46,8 @@ def _fractional_max_pool(n):
     both = api.fractional_max_pool2d if n == 2 else api.fractional_max_pool3d
     name = f"fractional_max_pool{n}d"
 
-    def fractional_max_pool(
-        input,
-        kernel_size,
-        output_size=None,
-        output_ratio=None,
-        return_indices=False,
-        _random_samples=None,
-    ):
+    def fractional_max_pool(input, kernel_size, output_size=None, output_ratio=None,
+                            return_indices=False, _random_samples=None):  # fmt: skip
         """Greatest elements of windows at drawn steps: the result has any size."""
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")

@@ -72,14 +72,8 @@ class _MaxUnpool(Module):
 class _FractionalMaxPool(Module):
     _n = 2
 
-    def __init__(
-        self,
-        kernel_size,
-        output_size=None,
-        output_ratio=None,
-        return_indices=False,
-        _random_samples=None,
-    ):
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False,
+                 _random_samples=None):  # fmt: skip
         super().__init__()
         name = type(self).__name__
 

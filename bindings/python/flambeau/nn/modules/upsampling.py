@@ -7,14 +7,8 @@ from .module import Module
 class Upsample(Module):
     """`torch.nn.functional.interpolate` as a module."""
 
-    def __init__(
-        self,
-        size=None,
-        scale_factor=None,
-        mode="nearest",
-        align_corners=None,
-        recompute_scale_factor=None,
-    ):
+    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None,
+                 recompute_scale_factor=None):  # fmt: skip
         super().__init__()
         self.name = type(self).__name__
         self.size = size
