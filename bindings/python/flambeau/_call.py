@@ -14,6 +14,7 @@ from ._errors import InvalidArgumentError, exception_of
 from ._library import blocking as _blocking
 from ._library import fast as _fast
 from ._library import ffi, owner
+from ._on_demand import called
 from ._types import BY_CODE, dtype, dtype_of
 from ._types import device as device_type
 from ._types import device_code as _device_code
@@ -521,9 +522,8 @@ def _overloaded(name, *options):
                 cache[key] = function
         return function(*args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "\n\n".join(f"{name}({_shown(p)})\n\n{f.__doc__}" for f, p in options)
-    return call
+    text = "\n\n".join(f"{name}({_shown(p)})\n\n{f.__doc__}" for f, p in options)
+    return called(call, name, text)
 
 
 def _shown(parameters):

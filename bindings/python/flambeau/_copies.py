@@ -3,6 +3,7 @@ a copy."""
 
 from ._call import fill as fill_out
 from ._gen import ops
+from ._on_demand import called
 from ._tensor import Tensor
 
 _VIEWS = (
@@ -31,9 +32,7 @@ def _copying(name):
         named.pop("implicit", None)
         return _given(_copied(getattr(input, name)(*args, **named)), out)
 
-    copy.__name__ = copy.__qualname__ = f"{name}_copy"
-    copy.__doc__ = f"A copy of what `Tensor.{name}` shows."
-    return copy
+    return called(copy, f"{name}_copy", f"A copy of what `Tensor.{name}` shows.")
 
 
 globals().update({f"{name}_copy": _copying(name) for name in _VIEWS})
@@ -57,9 +56,7 @@ def _calling(name, method, doc, prepare=None):
     def function(input, *args, **named):
         return getattr(prepare(input) if prepare else input, method)(*args, **named)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return called(function, name, doc)
 
 
 for _name in "chunk", "split", "split_with_sizes":

@@ -23,6 +23,13 @@ def shown(function, module, name):
     return made
 
 
+def called(function, name, text=None):
+    """The function under another name, and with another text where there is one."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = function.__doc__ if text is None else text
+    return function
+
+
 def change_shown(change):
     """Calls `change` with every function that is shown, now and from now on."""
     _change.append(change)

@@ -2,6 +2,7 @@
 and test with `isinstance`; a call says that it is unsupported, why, and what to do instead."""
 
 from ._errors import UnsupportedError
+from ._on_demand import called
 
 
 def function(module, name, why):
@@ -10,9 +11,7 @@ def function(module, name, why):
     def refuse(*args, **kwargs):
         raise UnsupportedError(f"{module}.{name} is unsupported: {why}")
 
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Unsupported: {why}."
-    return refuse
+    return called(refuse, name, f"Unsupported: {why}.")
 
 
 def kind(module, name, why, *bases):

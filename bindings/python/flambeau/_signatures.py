@@ -12,6 +12,7 @@ from ._errors import DtypeError, UnsupportedError
 from ._factory import arange, from_numpy, of_storage
 from ._factory import tensor as tensor_of
 from ._gen import api, ops
+from ._on_demand import called
 from ._tensor import Tensor
 from ._types import channels_last, memory_format
 
@@ -29,9 +30,7 @@ def _by_flag(plain):
         made = plain(input, *args[:1], **named)
         return tuple(made) if isinstance(made, tuple) else made  # these have no names in torch
 
-    moment.__name__ = moment.__qualname__ = plain.__name__
-    moment.__doc__ = plain.__doc__
-    return moment
+    return called(moment, plain.__name__, plain.__doc__)
 
 
 _MOMENTS = {name: _by_flag(ops.TORCH[name]) for name in ("std", "var", "std_mean", "var_mean")}
@@ -57,9 +56,7 @@ def _reducing(plain, reduce_into):
             src = input.new_full(index.shape, src)
         return reduce_into(input, dim, index, src, rules[reduce], include_self=True)
 
-    scatter.__name__ = scatter.__qualname__ = plain.__name__
-    scatter.__doc__ = plain.__doc__
-    return scatter
+    return called(scatter, plain.__name__, plain.__doc__)
 
 
 scatter = _reducing(Tensor.scatter, Tensor.scatter_reduce)
@@ -97,8 +94,7 @@ def _splitting(plain):
             indices_or_sections = indices_or_sections.tolist()
         return plain(input, indices_or_sections, dim, **named)
 
-    tensor_split.__doc__ = plain.__doc__
-    return tensor_split
+    return called(tensor_split, "tensor_split", plain.__doc__)
 
 
 tensor_split = _splitting(ops.TORCH["tensor_split"])
@@ -271,9 +267,7 @@ def _of_any_number(name):
             return function(tensors[0])
         return tuple(map(function, tensors[0] if len(tensors) == 1 else tensors))
 
-    at_least.__name__ = at_least.__qualname__ = name
-    at_least.__doc__ = function.__doc__
-    return at_least
+    return called(at_least, name, function.__doc__)
 
 
 def norm(input, *args, out=None, **named):

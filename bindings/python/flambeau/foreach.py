@@ -3,6 +3,7 @@ a list, out of place or, with a last underscore, in place. torch's optimizers us
 have taken them over; here they are loops, since a step of an optimizer is one launch of its own."""
 
 from ._errors import ShapeError
+from ._on_demand import called as _called
 from ._tensor import Tensor
 
 _UNARY = (
@@ -80,9 +81,8 @@ def _over(name, in_place):
         found = [applied(t, row, named) for t, *row in zip(inputs, *columns)]
         return inputs if in_place else tuple(found)
 
-    foreach.__name__ = foreach.__qualname__ = name + suffix
-    foreach.__doc__ = f"`Tensor.{name}{suffix}` of every tensor of a list."
-    return foreach
+    text = f"`Tensor.{name}{suffix}` of every tensor of a list."
+    return _called(foreach, name + suffix, text)
 
 
 def max(inputs, /):

@@ -6,6 +6,7 @@ from .._call import fill
 from .._errors import DtypeError
 from .._factory import arange
 from .._gen import api, ops
+from .._on_demand import called as _called
 from .._tensor import Tensor
 from .._types import NAMES
 from . import warn, warn_once
@@ -54,9 +55,7 @@ def _with_uint8_conditions(name, place):
             return function(*args, **{**named, "condition": condition.to(_BOOL)})
         return function(*args[:place], condition.to(_BOOL), *args[place + 1 :], **named)
 
-    where.__name__ = where.__qualname__ = name
-    where.__doc__ = function.__doc__
-    return where
+    return _called(where, name, function.__doc__)
 
 
 def meshgrid(*tensors, indexing=None):

@@ -3,6 +3,7 @@ and the way back."""
 
 from .._gen import api
 from .._gen import ops as _ops
+from .._on_demand import called
 
 _F = _ops.FUNCTIONAL
 
@@ -17,7 +18,7 @@ def _max_pool(n):
         found = pool(input, kernel_size, stride, padding, dilation, ceil_mode)
         return tuple(found) if return_indices else found
 
-    return _named(max_pool, f"max_pool{n}d")
+    return called(max_pool, f"max_pool{n}d")
 
 
 def _with_indices(name):
@@ -28,7 +29,7 @@ def _with_indices(name):
         """Greatest element of each window, and its place in the plane."""
         return pool(input, *args, **options, return_indices=True)
 
-    return _named(both, f"{name}_with_indices")
+    return called(both, f"{name}_with_indices")
 
 
 def _adaptive_max_pool(n):
@@ -39,7 +40,7 @@ def _adaptive_max_pool(n):
         values, indices = both(input, _sizes(input, output_size, n))
         return (values, indices) if return_indices else values
 
-    return _named(adaptive_max_pool, name)
+    return called(adaptive_max_pool, name)
 
 
 def _fractional_max_pool(n):
@@ -65,7 +66,7 @@ def _fractional_max_pool(n):
         found = both(input, kernel_size, output_size, _random_samples)
         return tuple(found) if return_indices else found[0]
 
-    return _named(fractional_max_pool, name)
+    return called(fractional_max_pool, name)
 
 
 def _adaptive_average_pool(n):
@@ -75,7 +76,7 @@ def _adaptive_average_pool(n):
         """Means of windows that are sized so that the result has a given size."""
         return plain(input, _sizes(input, output_size, n))
 
-    return _named(adaptive_avg_pool, name)
+    return called(adaptive_avg_pool, name)
 
 
 def _sizes(input, output_size, n):
@@ -121,12 +122,7 @@ def _max_unpool(n):
                 )
         return unpool(input, indices, wanted)
 
-    return _named(max_unpool, name)
-
-
-def _named(function, name):
-    function.__name__ = function.__qualname__ = name
-    return function
+    return called(max_unpool, name)
 
 
 _FORMS = {f.__name__: f for n in (1, 2, 3) for f in (_max_pool(n), _adaptive_max_pool(n))}

@@ -3,6 +3,7 @@
 from .._deprecated import renamed
 from .._gen import api
 from .._gen import ops as _ops
+from .._on_demand import called
 
 _F = _ops.FUNCTIONAL
 
@@ -74,9 +75,7 @@ def _conv(n):
         sides = [side for t in reversed(totals) for side in (t // 2, t - t // 2)]
         return plain(_F["pad"](input, sides), weight, bias, 1, 0, dilation, groups)
 
-    conv.__name__ = conv.__qualname__ = f"conv{n}d"
-    conv.__doc__ = plain.__doc__
-    return conv
+    return called(conv, f"conv{n}d", plain.__doc__)
 
 
 FUNCTIONS = {f.__name__: f for f in (interpolate, upsample, upsample_nearest, upsample_bilinear)}

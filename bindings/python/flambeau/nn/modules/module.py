@@ -16,6 +16,7 @@ from collections.abc import Callable
 from ..._call import _fast
 from ..._deprecated import warn
 from ..._library import scope
+from ..._on_demand import called
 from ..._tensor import Tensor
 from ...utils.hooks import register
 from ..parameter import Buffer, Parameter, UninitializedBuffer
@@ -87,9 +88,7 @@ def _registering(kind, name, when):
     def register_for_all(hook):
         return register(globals()[f"_global_{kind}_hooks"], hook)
 
-    register_for_all.__name__ = register_for_all.__qualname__ = name
-    register_for_all.__doc__ = f"A hook called {when}."
-    return register_for_all
+    return called(register_for_all, name, f"A hook called {when}.")
 
 
 for _kind, _when in (

@@ -147,10 +147,11 @@ class TransformerDecoder(Module):
                 memory_key_padding_mask=None, tgt_is_causal=None,
                 memory_is_causal=False):  # fmt: skip
         masks = {"tgt_mask": tgt_mask, "tgt_key_padding_mask": tgt_key_padding_mask}
-        masks["tgt_is_causal"] = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers)
-        masks |= {"memory_mask": memory_mask, "memory_is_causal": memory_is_causal}
+        masks |= {"memory_mask": memory_mask, "memory_key_padding_mask": memory_key_padding_mask}
+        hides_later = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers)
+        causal = {"tgt_is_causal": hides_later, "memory_is_causal": memory_is_causal}
         for layer in self.layers:
-            tgt = layer(tgt, memory, **masks, memory_key_padding_mask=memory_key_padding_mask)
+            tgt = layer(tgt, memory, **masks, **causal)
         return tgt if self.norm is None else self.norm(tgt)
 
 

@@ -4,6 +4,7 @@ every forward, until `remove` makes it permanent."""
 import numbers
 from abc import ABC, abstractmethod
 
+from ..._on_demand import called
 from ..._torch import ones_like, rand, rand_like, tensor
 from ..modules import Module
 from .convert_parameters import parameters_to_vector
@@ -273,9 +274,7 @@ def _pruning(method, shown, doc):
         method.apply(module, name, *options, **scores)
         return module
 
-    prune.__name__ = prune.__qualname__ = shown
-    prune.__doc__ = doc
-    return prune
+    return called(prune, shown, doc)
 
 
 for _method, _shown, _doc in (
