@@ -21,8 +21,9 @@ def kind(name, base, signature, begin, **members):
     usual = {**dict.fromkeys(names), **usual, **(signature.__kwdefaults__ or {})}
 
     def __init__(self, *args, **kwargs):
-        changed = own(self, *args, **kwargs)
-        given = {**usual, **dict(zip(names, args)), **kwargs, **(changed or {})}
+        changed, given = own(self, *args, **kwargs), usual.copy()
+        given.update(zip(names, args), **kwargs)
+        given.update(changed or ())
         begin(super(made, self).__init__, self, given)
 
     own.__qualname__ = __init__.__qualname__ = f"{name}.__init__"

@@ -134,8 +134,10 @@ class Module(StateMixin, WalkMixin):
             )
         state = self.__dict__
         state["training"] = True
-        state.update((name, {}) for name in _MEMBERS)
-        state.update((name, OrderedDict()) for name in _HOOKS)
+        for name in _MEMBERS:
+            state[name] = {}
+        for name in _HOOKS:
+            state[name] = OrderedDict()
         state["_non_persistent_buffers_set"] = set()
         state["_is_full_backward_hook"] = None
         if self.call_super_init:

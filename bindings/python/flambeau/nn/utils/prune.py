@@ -4,7 +4,7 @@ every forward, until `remove` makes it permanent."""
 import numbers
 from abc import ABC, abstractmethod
 
-from ..._on_demand import called
+from ..._on_demand import called as _called
 from ..._torch import ones_like, rand, rand_like, tensor
 from ..modules import Module
 from .convert_parameters import parameters_to_vector
@@ -274,7 +274,7 @@ def _pruning(method, shown, doc):
         method.apply(module, name, *options, **scores)
         return module
 
-    return called(prune, shown, doc)
+    return _called(prune, shown, doc)
 
 
 for _method, _shown, _doc in (
