@@ -26,7 +26,8 @@ template <class E, int N> struct VectorOf {
 template <class C> inline constexpr int kLanes = kVectorBytes / int(sizeof(C));
 template <class C> using Vector = typename VectorOf<C, kLanes<C>>::type;
 
-template <class C> FLAM_FN Vector<C> splat(C x) { return Vector<C>{} + x; }
+// x - 0 is x; 0 + x would be an addition in each inner loop, for of -0 it makes 0.
+template <class C> FLAM_FN Vector<C> splat(C x) { return x - Vector<C>{}; }
 
 template <class C> FLAM_FN Vector<C> load_vector(const C* p) {
   Vector<C> v;
