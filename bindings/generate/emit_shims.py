@@ -95,7 +95,7 @@ def _chosen(f: Function, counted: set[str]) -> str:
     for p in (p for p in f.params if p.option and p.name in counted):
         whole = p.kind in ("tensors", "strings") and not p.null_entries
         check = "check_entries" if whole else "check_list"
-        text += f'{check}("options->{p.name}", given->{p.name}, given->n_{p.name}); '
+        text += f'{check}("{f.name}: options->{p.name}", given->{p.name}, given->n_{p.name}); '
     return text
 
 

@@ -275,6 +275,31 @@ FLAM_API void flam_set_deterministic_fill_enabled(flam_bool enabled);
  */
 FLAM_API flam_bool flam_deterministic_fill_enabled(void);
 
+/** What products of f32 matrices may lose for speed, on GPUs that have units for it. */
+typedef int32_t flam_matmul_precision;
+enum {
+  FLAM_MATMUL_PRECISION_UNSPECIFIED = 0,
+  FLAM_MATMUL_PRECISION_HIGHEST = 1, /* nothing */
+  FLAM_MATMUL_PRECISION_HIGH = 2, /* operands may be rounded to TF32, 10 bits of mantissa */
+  FLAM_MATMUL_PRECISION_MEDIUM = 3 /* to bfloat16 as well, 7 bits; TF32 is what is used */
+};
+
+/** Allows products of f32 matrices on CUDA devices to round their operands, from the next product
+ * on; sums stay f32. The cpu's products never do.
+ *
+ * - `precision`: how much may be lost.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where it is none of these.
+ */
+FLAM_API flam_status flam_set_float32_matmul_precision(flam_matmul_precision precision);
+
+/** What products of f32 matrices may lose for speed.
+ *
+ * - returns: what `flam_set_float32_matmul_precision` set last; at the start
+ *   `FLAM_MATMUL_PRECISION_HIGHEST`.
+ */
+FLAM_API flam_matmul_precision flam_get_float32_matmul_precision(void);
+
 /** Names a directory in which libraries such as cuBLASLt are looked for, before the system's.
  *
  * - `path`: the directory; it counts for libraries that are not open yet.

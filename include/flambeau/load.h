@@ -514,6 +514,8 @@ struct flam_api_table {
   flam_bool (*deterministic_warn_only_enabled)(void);
   void (*set_deterministic_fill_enabled)(flam_bool);
   flam_bool (*deterministic_fill_enabled)(void);
+  flam_status (*set_float32_matmul_precision)(flam_matmul_precision);
+  flam_matmul_precision (*get_float32_matmul_precision)(void);
   flam_status (*library_directory_add)(const char *);
   const char *(*library_report)(void);
   const char *(*environment)(void);
@@ -1776,7 +1778,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1527];
+  flam_entry_ entries[1530];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1851,114 +1853,114 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_N_, \
   FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
   FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
-  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, \
+  FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_T_, \
-  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, \
-  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
   FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_D_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_N_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_T_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, \
-  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -2417,6 +2419,8 @@ static const char *const flam_api_names_[] = {
     "flam_deterministic_warn_only_enabled",
     "flam_set_deterministic_fill_enabled",
     "flam_deterministic_fill_enabled",
+    "flam_set_float32_matmul_precision",
+    "flam_get_float32_matmul_precision",
     "flam_library_directory_add",
     "flam_library_report",
     "flam_environment",
@@ -3994,6 +3998,8 @@ const char *flam_library_load(const char *path) {
 #define flam_deterministic_warn_only_enabled (flam_api.deterministic_warn_only_enabled)
 #define flam_set_deterministic_fill_enabled (flam_api.set_deterministic_fill_enabled)
 #define flam_deterministic_fill_enabled (flam_api.deterministic_fill_enabled)
+#define flam_set_float32_matmul_precision (flam_api.set_float32_matmul_precision)
+#define flam_get_float32_matmul_precision (flam_api.get_float32_matmul_precision)
 #define flam_library_directory_add (flam_api.library_directory_add)
 #define flam_library_report (flam_api.library_report)
 #define flam_environment (flam_api.environment)

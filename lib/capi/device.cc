@@ -13,6 +13,7 @@
 #include "device/sim/control.h"
 #include "flambeau/common.h"
 #include "kernels/deterministic.h"
+#include "kernels/gemm/precision.h"
 
 namespace flambeau::capi {
 namespace {
@@ -134,6 +135,14 @@ void set_deterministic_warn_only_enabled(bool enabled) { deterministic_warn_only
 bool deterministic_warn_only_enabled() { return deterministic_warn_only; }
 void set_deterministic_fill_enabled(bool enabled) { deterministic_fill = enabled; }
 bool deterministic_fill_enabled() { return deterministic_fill; }
+
+void set_float32_matmul_precision(int32_t precision) {
+  if (precision < FLAM_MATMUL_PRECISION_HIGHEST || precision > FLAM_MATMUL_PRECISION_MEDIUM)
+    fail(Code::invalid_argument, "precision must be highest, high or medium (1 to 3), not ",
+         precision);
+  matmul_precision = MatmulPrecision(precision);
+}
+int32_t get_float32_matmul_precision() { return int32_t(matmul_precision.load()); }
 
 void library_directory_add(std::string_view path) { add_library_directory(path); }
 

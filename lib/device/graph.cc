@@ -54,13 +54,17 @@ void GraphCapture::close() noexcept {
   if (pinned_) pinned_->end_capture();
 }
 
-GraphCapture::~GraphCapture() {
-  if (!open_) return;
+void GraphCapture::drop() noexcept {
   fault::Exempt exempt;
   void* native = nullptr;
   const hal::Status status =
       hal::try_call<&Table::capture_end>(stream_.device, native_stream(stream_), &native);
   if (status == hal::Status::ok) hal::try_call<&Table::graph_destroy>(stream_.device, native);
+}
+
+GraphCapture::~GraphCapture() {
+  if (!open_) return;
+  drop();
   close();
 }
 
@@ -69,8 +73,15 @@ Graph GraphCapture::end() {
   void* native = nullptr;
   const hal::Status status =
       hal::try_call<&Table::capture_end>(stream_.device, native_stream(stream_), &native);
-  close();
-  if (status != hal::Status::ok) hal::raise(stream_.device, "graph capture", status);
+  struct Closed {
+    GraphCapture& capture;
+    bool ended;
+    ~Closed() {
+      if (!ended) capture.drop();  // a stream that stays captured would be of no use
+      capture.close();
+    }
+  } closed{*this, status == hal::Status::ok};
+  if (!closed.ended) hal::raise(stream_.device, "graph capture", status);
   return Graph(stream_.device, native);
 }
 

@@ -47,6 +47,7 @@ class GraphCapture {
   Graph end();  // throws where the capture was spoilt, which ends it too
 
  private:
+  void drop() noexcept;  // ends the driver's part, whatever it holds
   void close() noexcept;
 
   Stream stream_;

@@ -124,15 +124,13 @@ struct Table {
   Status (*graph_destroy)(int device, void* graph);
 
   // errors
-  Status (*sticky_error)(int device);  // what every later call on the device will answer
-  std::string (*error_text)(
-      int device);  // of this thread's last failed call, or of the sticky error
+  std::string (*error_text)(int device);  // of this thread's last failed call
   KernelColumn (*kernel_column)(int device);
 
   // Vendors' libraries: optional entries, null where a provider has none, so that code above it
-  // does not ask what was compiled in. False: the library does not take the operands as they lie,
-  // or is not there.
-  bool (*matmul)(Stream stream, const Matmul& problem);
+  // does not ask what was compiled in. `unsupported`: the library does not take the operands as
+  // they lie, or is not there. Throws what the allocator throws for the library's workspace.
+  Status (*matmul)(int device, Stream stream, const Matmul& problem);
 
   // Versions of what a provider stands on, null where it stands on nothing: its runtime (13000 is
   // 13.0), and its library of products, which is opened for the question

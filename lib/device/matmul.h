@@ -20,6 +20,7 @@ struct Matmul {
   Operand out, a, b, c;
   double alpha = 1, beta = 1;
   bool relu = false;
+  bool tf32 = false;  // operands of f32 may be rounded to 10 bits of mantissa
 };
 
 }  // namespace flambeau::hal

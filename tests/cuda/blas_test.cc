@@ -12,6 +12,7 @@
 #include "base/warning.h"
 #include "contract.h"
 #include "device/cuda/blas_lt.h"
+#include "kernels/gemm/precision.h"
 #include "ops/ops.h"
 #include "tests/kernels/tensors.h"
 
@@ -60,6 +61,39 @@ TEST(Products, OfViewsThatBeginAnywhere) {
   unsetenv("FLAMBEAU_STANDIN_CUBLASLT");
   ASSERT_NE(cuda::lt::functions_if_any(), nullptr);
   check_products();
+  EXPECT_EQ(cuda_runtime::breaches(), 0);
+}
+
+// 1 + 2^-12 has more bits than TF32 holds: a product that may lose them is one of ones.
+TEST(Products, LoseBitsWhereThatIsAllowedAndFromThenOn) {
+  const Tensor a = there(tensor_of(std::vector<float>(128, 1 + 0x1p-12f), Dims{8, 16})),
+               b = there(tensor_of(std::vector<float>(64, 1), Dims{16, 4}));
+  const auto product = [&] {
+    return values_of<float>(ops::to_device(ops::matmul(a, b), kCpu, false))[0];
+  };
+  for (const auto& [precision, wanted] : {std::pair{MatmulPrecision::highest, 16 + 0x1p-8f},
+                                          {MatmulPrecision::high, 16.f},
+                                          {MatmulPrecision::medium, 16.f},
+                                          {MatmulPrecision::highest, 16 + 0x1p-8f}}) {
+    matmul_precision = precision;
+    EXPECT_EQ(product(), wanted) << int(precision);
+  }
+}
+
+TEST(Products, ThatFailSayWhyAndTheNextOneWorks) {
+  const Tensor a = there(drawn(8, 16, 0, Dtype::f32, 1)), b = there(drawn(16, 4, 0, Dtype::f32, 2));
+  setenv("FLAMBEAU_STANDIN_CUBLASLT", "fails", 1);
+  try {
+    ops::matmul(a, b);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code, Code::internal);
+    EXPECT_NE(std::string(e.what()).find("cuBLASLt: the product failed with status 13"),
+              std::string::npos)
+        << e.what();
+  }
+  unsetenv("FLAMBEAU_STANDIN_CUBLASLT");
+  EXPECT_NO_THROW(ops::matmul(a, b));
   EXPECT_EQ(cuda_runtime::breaches(), 0);
 }
 

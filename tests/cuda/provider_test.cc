@@ -50,9 +50,10 @@ TEST_F(Provider, CopiesThereAndBackAndAcross) {
   const size_t bytes = given.size() * sizeof(float);
   const Buffer a(kCuda0, given.size()), b(kCuda1, given.size());
   copy_bytes(a.data(), kCuda0, given.data(), kCpu, bytes, false);
-  copy_bytes(b.data(), kCuda1, a.data(), kCuda0, bytes, false);
+  for (int i = 0; i < 2; ++i) copy_bytes(b.data(), kCuda1, a.data(), kCuda0, bytes, false);
   copy_bytes(back.data(), kCpu, b.data(), kCuda1, bytes, false);
   EXPECT_EQ(back, given);
+  EXPECT_EQ(cuda_runtime::peers(), (std::set<std::pair<int, int>>{{0, 1}}));
 }
 
 // Another library's page-locked memory is read when the copy runs, not when it is enqueued: a

@@ -91,6 +91,19 @@ def test_switches_and_versions(torch):
     torch.set_float32_matmul_precision("highest")
     with pytest.raises(RuntimeError, match="is not one of 'highest', 'high', or 'medium'"):
         torch.set_float32_matmul_precision("low")
+    matmul = torch.backends.cuda.matmul
+    assert matmul.allow_tf32 is False and matmul.fp32_precision == "none"
+    for allow in (True, False):
+        matmul.allow_tf32 = allow
+        assert matmul.allow_tf32 is allow
+        assert matmul.fp32_precision == ("tf32" if allow else "ieee")
+        assert torch.get_float32_matmul_precision() == ("high" if allow else "highest")
+    matmul.fp32_precision = "tf32"
+    assert matmul.allow_tf32
+    matmul.fp32_precision = "none"
+    with pytest.raises(RuntimeError, match="'ieee', 'tf32' and 'none', not 'bf16'"):
+        matmul.fp32_precision = "bf16"
+    assert torch.get_float32_matmul_precision() == "highest" and matmul.fp32_precision == "none"
 
 
 def test_the_tree_of_a_module(torch):

@@ -90,21 +90,20 @@ def broadcast_shapes(*shapes):
     return Size(found)
 
 
-_precision = "highest"
+_PRECISIONS = ["highest", "high", "medium"]
 
 
 def set_float32_matmul_precision(precision):
-    """How much of float32 products of matrices may be lost for speed: "highest", "high" or
-    "medium" are understood; all keep full precision here."""
-    global _precision
-    if precision not in ("highest", "high", "medium"):
+    """How much float32 products of matrices may lose for speed on CUDA devices: "highest" is
+    nothing; "high" and "medium" allow operands rounded to TF32."""
+    if precision not in _PRECISIONS:
         raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
-    _precision = precision
+    api.set_float32_matmul_precision(precision)
 
 
 def get_float32_matmul_precision():
     """What `set_float32_matmul_precision` set last; "highest" at the start."""
-    return _precision
+    return _PRECISIONS[api.get_float32_matmul_precision() - 1]
 
 
 def promote_types(type1, type2):

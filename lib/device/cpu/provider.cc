@@ -154,7 +154,6 @@ Table make_table() {
   };
   t.graph_launch = [](int, void*, void*) { return Status::unsupported; };
   t.graph_destroy = [](int, void*) { return Status::unsupported; };
-  t.sticky_error = [](int) { return Status::ok; };
   t.error_text = [](int) { return std::string(); };
   t.kernel_column = [](int) { return KernelColumn::host; };
   return t;

@@ -63,7 +63,7 @@ void append(std::string& list, const char* name, int major, int minor) {
 
 Availability of_driver() {
   int driver = 0, count = 0;
-  cudaDriverGetVersion(&driver);
+  ignore(cudaDriverGetVersion(&driver));
   if (driver / 1000 < CUDART_VERSION / 1000) return too_old(driver);
   const cudaError_t counted = cudaGetDeviceCount(&count);
   if (counted == cudaErrorInsufficientDriver) return too_old(driver);
@@ -74,7 +74,7 @@ Availability of_driver() {
   std::string lacks;
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp p{};
-    cudaGetDeviceProperties(&p, i);
+    ignore(cudaGetDeviceProperties(&p, i));
     if (has_code(FLAM_CUDA_ARCHITECTURES, p.major, p.minor))
       return {std::min(count, kMaxDevices), Status::ok, {}};
     append(lacks, p.name, p.major, p.minor);
@@ -142,7 +142,7 @@ Availability find_out() {
 
 int runtime_version() {
   int version = 0;
-  cudaRuntimeGetVersion(&version);
+  ignore(cudaRuntimeGetVersion(&version));
   return version;
 }
 

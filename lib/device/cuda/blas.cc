@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,14 +22,12 @@ namespace {
 
 constexpr size_t kWorkspace = size_t(32) << 20;  // what cuBLAS advises for Hopper
 
-std::atomic<bool> g_tf32{false};
-
 struct Types {
   int data, compute, scale;
 };
 
-Types types_of(Dtype d) {
-  switch (d) {
+Types types_of(const hal::Matmul& p) {
+  switch (p.dtype) {
     case Dtype::f64:
       return {lt::kReal64, lt::kCompute64, lt::kReal64};
     case Dtype::f16:
@@ -38,14 +35,17 @@ Types types_of(Dtype d) {
     case Dtype::bf16:
       return {lt::kRealBf16, lt::kCompute32, lt::kReal32};
     default:
-      return {lt::kReal32, g_tf32 ? lt::kComputeTf32 : lt::kCompute32, lt::kReal32};
+      return {lt::kReal32, p.tf32 ? lt::kComputeTf32 : lt::kCompute32, lt::kReal32};
   }
 }
 
+struct Failure {
+  int status;
+  const char* what;
+};
+
 void ok(int status, const char* what) {
-  if (status == lt::kSuccess) return;
-  fail(status == lt::kNotSupported ? Code::unsupported : Code::internal, "cuBLASLt: ", what,
-       " failed with status ", status);
+  if (status != lt::kSuccess) throw Failure{status, what};
 }
 
 // Owns a descriptor of cuBLASLt.
@@ -214,21 +214,19 @@ union Scalar {
   Scalar(double v, bool wide) { wide ? void(f64 = v) : void(f32 = float(v)); }
 };
 
-}  // namespace
-
-bool blas_matmul(Stream s, const hal::Matmul& p) {
+hal::Status run(Stream s, const hal::Matmul& p) {
   const std::optional<BlasPlan> plan = plan_of(p);
   const lt::Functions* const f = plan ? lt::functions_if_any() : nullptr;
-  if (!f) return false;
+  if (!f) return hal::Status::unsupported;
   const DeviceGuard guard(s.device.index);
-  const Types types = types_of(p.dtype);
+  const Types types = types_of(p);
   const Descriptors d(*f, *plan, p, types);
   const Alignments by(*plan);
   Blas& blas = Blas::instance();
   const lt::Handle handle = blas.handle(*f, s.device.index);
   const std::optional<lt::Heuristic> chosen =
       blas.algorithm(key_of(*plan, p, types, by, s.device.index), handle, d, by);
-  if (!chosen) return false;
+  if (!chosen) return hal::Status::unsupported;
   const Workspace workspace(s, chosen->workspace);
   const bool wide = types.scale == lt::kReal64;
   const Scalar alpha(p.alpha, wide), beta(plan->has_c ? p.beta : 0, wide);
@@ -236,10 +234,18 @@ bool blas_matmul(Stream s, const hal::Matmul& p) {
                &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen->algo, workspace.data(),
                chosen->workspace, native_stream(s)),
      "the product");
-  return true;
+  return hal::Status::ok;
 }
 
-void set_blas_tf32(bool allowed) { g_tf32 = allowed; }
-bool blas_tf32() { return g_tf32; }
+}  // namespace
+
+hal::Status blas_matmul(int, Stream s, const hal::Matmul& problem) try {
+  return run(s, problem);
+} catch (const Failure& failure) {
+  const cudaError_t cause = cudaGetLastError();  // a device that is lost says so by every call
+  if (cause != cudaSuccess) return status_of(cause);
+  return failed(hal::Status::internal,
+                cat_text("cuBLASLt: ", failure.what, " failed with status ", failure.status));
+}
 
 }  // namespace flambeau::cuda

@@ -30,7 +30,7 @@ hal::Status properties(int device, DeviceProperties* out) {
     error = cudaDeviceGetAttribute(&out->clock_rate, cudaDevAttrClockRate, device);
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&out->memory_clock_rate, cudaDevAttrMemoryClockRate, device);
-  if (error != cudaSuccess) return status_of(error, device);
+  if (error != cudaSuccess) return status_of(error);
   out->name = p.name;
   out->uuid = uuid_text(p.uuid);
   out->total_memory = p.totalGlobalMem;

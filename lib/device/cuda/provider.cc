@@ -2,10 +2,13 @@
 // CUDA's own handles, a null stream is the legacy default stream, as in PyTorch.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "device/cuda/availability.h"
 #include "device/cuda/blas.h"
 #include "device/cuda/blas_lt.h"
 #include "device/cuda/monitor.h"
+#include "device/cuda/peer.h"
 #include "device/cuda/properties.h"
 #include "device/cuda/status.h"
 #include "device/cuda/versions.h"
@@ -30,17 +33,6 @@ Status synchronize(int device) {
 }
 
 // ---- memory and copies --------------------------------------------------------------------------
-
-// Memory for what is captured comes while it is: allocating waits for nothing that a capture holds.
-class RelaxedCapture {
- public:
-  RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 Status allocate(int device, size_t bytes, void** out) {
   return on_device(device, [&] {
@@ -91,9 +83,10 @@ cudaMemcpyKind kind_of(Direction d) {
 
 Status copy(int device, void* stream, const Copy& c) {
   return on_device(device, [&] {
-    if (c.direction == Direction::to_peer)
-      return cudaMemcpyPeerAsync(c.dst, c.peer, c.src, device, c.bytes, stream_of(stream));
-    return cudaMemcpyAsync(c.dst, c.src, c.bytes, kind_of(c.direction), stream_of(stream));
+    if (c.direction != Direction::to_peer)
+      return cudaMemcpyAsync(c.dst, c.src, c.bytes, kind_of(c.direction), stream_of(stream));
+    open_way(device, c.peer);
+    return cudaMemcpyPeerAsync(c.dst, c.peer, c.src, device, c.bytes, stream_of(stream));
   });
 }
 
@@ -103,7 +96,7 @@ Status fill(int device, void* stream, void* dst, int value, size_t bytes) {
 
 Status can_access_peer(int device, int peer, bool* out) {
   int can = 0;
-  const Status status = status_of(cudaDeviceCanAccessPeer(&can, device, peer), device);
+  const Status status = status_of(cudaDeviceCanAccessPeer(&can, device, peer));
   *out = can != 0;
   return status;
 }
@@ -116,8 +109,8 @@ Status stream_create(int device, int priority, void** out) {
     cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
     cudaStream_t s = nullptr;
     if (error == cudaSuccess)
-      error =
-          cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, priority < 0 ? greatest : least);
+      error = cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking,
+                                           std::clamp(priority, greatest, least));
     *out = s;
     return error;
   });
@@ -208,7 +201,7 @@ Status capture_end(int device, void* stream, void** out) {
     if (error != cudaSuccess) return error;
     cudaGraphExec_t exec = nullptr;
     error = cudaGraphInstantiate(&exec, graph, 0);
-    cudaGraphDestroy(graph);
+    ignore(cudaGraphDestroy(graph));
     *out = exec;
     return error;
   });
@@ -270,7 +263,6 @@ hal::Table make_table() {
   t.capture_active = capture_active;
   t.graph_launch = graph_launch;
   t.graph_destroy = graph_destroy;
-  t.sticky_error = sticky_error;
   t.error_text = [](int) { return last_text(); };
   t.kernel_column = [](int) { return KernelColumn::FLAM_KERNEL_COLUMN; };
   t.matmul = blas_matmul;

@@ -1,12 +1,9 @@
 // The table of errors; see status.h.
 #include "device/cuda/status.h"
 
-#include <array>
-#include <atomic>
 #include <memory>
 
 #include "base/error.h"
-#include "device/limits.h"
 
 namespace flambeau::cuda {
 namespace {
@@ -14,7 +11,6 @@ namespace {
 using hal::Status;
 
 thread_local std::unique_ptr<std::string> t_text;
-std::array<std::atomic<int>, kMaxDevices> g_lost{};  // the cudaError_t that lost the device
 
 Status meaning(cudaError_t error) {
   switch (error) {
@@ -77,7 +73,7 @@ Status meaning(cudaError_t error) {
 
 }  // namespace
 
-Status status_of(cudaError_t error, int device) {
+Status status_of(cudaError_t error) {
   const Status status = meaning(error);
   if (status == Status::ok) return status;
   (void)cudaGetLastError();  // a failure that is not sticky must not show in somebody else's next
@@ -85,8 +81,6 @@ Status status_of(cudaError_t error, int device) {
   if (status == Status::not_ready) return status;
   t_text = std::make_unique<std::string>(
       cat_text(cudaGetErrorName(error), ": ", cudaGetErrorString(error)));
-  if (status == Status::device_lost && device >= 0 && device < kMaxDevices)
-    g_lost[size_t(device)] = int(error);
   return status;
 }
 
@@ -96,10 +90,5 @@ Status failed(Status status, std::string text) {
 }
 
 std::string last_text() { return t_text ? *t_text : std::string(); }
-
-Status sticky_error(int device) {
-  const int error = g_lost[size_t(device)];
-  return error == 0 ? Status::ok : status_of(cudaError_t(error), device);
-}
 
 }  // namespace flambeau::cuda

@@ -10,13 +10,16 @@
 
 namespace flambeau::cuda {
 
-// Maps, keeps the text for this thread, clears CUDA's own record, and remembers that a lost device
-// is lost.
-hal::Status status_of(cudaError_t error, int device);
+// Maps, keeps the text for this thread, and clears CUDA's own record.
+hal::Status status_of(cudaError_t error);
 // Keeps the text of another failure.
 hal::Status failed(hal::Status status, std::string text);
 std::string last_text();
-hal::Status sticky_error(int device);
+
+// Of a call whose failure nobody can be told of: it must not show in somebody else's next launch.
+inline void ignore(cudaError_t error) {
+  if (error != cudaSuccess) (void)cudaGetLastError();
+}
 
 // Makes a device current for CUDA calls on this thread and puts the previous one back: other
 // libraries in the process have a current device too.
@@ -31,7 +34,7 @@ class DeviceGuard {
   }
   // Back to a device without a context would make one there.
   ~DeviceGuard() {
-    if (changed_ && has_context(before_)) cudaSetDevice(before_);
+    if (changed_ && has_context(before_)) ignore(cudaSetDevice(before_));
   }
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;
@@ -43,11 +46,23 @@ class DeviceGuard {
   cudaError_t error_;
 };
 
+// For calls that wait for nothing which a capture holds: memory for what is captured comes while it
+// is.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { ignore(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  ~RelaxedCapture() { ignore(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 // Runs `f` with the device current.
 template <class F>
 hal::Status on_device(int device, F&& f) {
   const DeviceGuard guard(device);
-  return status_of(guard.error() != cudaSuccess ? guard.error() : f(), device);
+  return status_of(guard.error() != cudaSuccess ? guard.error() : f());
 }
 
 }  // namespace flambeau::cuda

@@ -414,9 +414,6 @@ hal::Table make_table() {
   t.capture_active = capture_active;
   t.graph_launch = graph_launch;
   t.graph_destroy = graph_destroy;
-  t.sticky_error = [](int device) {
-    return with_machine(device, [](Machine&, Machine::Lock&) { return Status::ok; });
-  };
   t.error_text = [](int) { return t_text ? *t_text : std::string(); };
   t.reading = reading;
   t.processes = processes;

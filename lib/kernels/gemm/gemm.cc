@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "device/call.h"
 #include "kernels/access.h"
+#include "kernels/gemm/precision.h"
 
 namespace flambeau {
 
@@ -122,24 +123,28 @@ void fold_rows(GemmArgs& g) {
 
 // By the vendor's library, where there is one that takes the operands as they lie.
 bool launch_library(const GemmArgs& g, const Tensor& out) {
-  const auto matmul = hal::table_of(out.device()).matmul;
-  if (!matmul || g.batch_ndim > 1) return false;
+  const Device d = out.device();
+  if (!hal::table_of(d).matmul || g.batch_ndim > 1) return false;
   auto operand = [&](const GemmOperand& o) {
     return hal::Matmul::Operand{o.data, o.row, o.col, g.batch_ndim ? o.batch[0] : 0};
   };
-  return matmul(current_stream(out.device()),
-                {.dtype = out.dtype(),
-                 .m = g.m,
-                 .n = g.n,
-                 .k = g.k,
-                 .batches = g.batches,
-                 .out = operand(g.out),
-                 .a = operand(g.a),
-                 .b = operand(g.b),
-                 .c = g.c.data ? operand(g.c) : hal::Matmul::Operand{},
-                 .alpha = g.alpha,
-                 .beta = g.c.data ? g.beta : 0,
-                 .relu = g.activation == Activation::relu});
+  const hal::Matmul problem{.dtype = out.dtype(),
+                            .m = g.m,
+                            .n = g.n,
+                            .k = g.k,
+                            .batches = g.batches,
+                            .out = operand(g.out),
+                            .a = operand(g.a),
+                            .b = operand(g.b),
+                            .c = g.c.data ? operand(g.c) : hal::Matmul::Operand{},
+                            .alpha = g.alpha,
+                            .beta = g.c.data ? g.beta : 0,
+                            .relu = g.activation == Activation::relu,
+                            .tf32 = matmul_precision != MatmulPrecision::highest};
+  const hal::Status status = hal::try_call<&hal::Table::matmul>(d, current_stream(d), problem);
+  if (status == hal::Status::unsupported) return false;
+  if (status != hal::Status::ok) hal::raise(d, "a matrix product", status);
+  return true;
 }
 
 void launch_gemm(const char* op, KernelFn fn, const GemmArgs& g, Tensors4 t) {

@@ -1,8 +1,10 @@
 // A stand-in for cuBLASLt with its ABI, as far as device/cuda/blas_lt.h binds it: products by plain
 // loops, in the order of their stream. An algorithm holds the caller to what the heuristic was
 // told: operands and bias aligned as promised (256 bytes where nothing was), and the workspace. It
-// can be told to be too old, or to have no algorithm: FLAMBEAU_STANDIN_CUBLASLT=old, =none.
+// can be told to be too old, to have no algorithm, or to fail at the product:
+// FLAMBEAU_STANDIN_CUBLASLT=old, =none, =fails.
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -41,6 +43,7 @@ struct PreferenceTag {
 namespace {
 
 constexpr int kInvalid = 7;                // CUBLAS_STATUS_INVALID_VALUE
+constexpr int kExecutionFailed = 13;       // CUBLAS_STATUS_EXECUTION_FAILED
 constexpr size_t kWorkspaceAligned = 256;  // bytes
 
 bool told(const char* what) {
@@ -83,6 +86,11 @@ struct Product {
   double alpha, beta;
 };
 
+// Rounded to the 10 bits of mantissa that the units for TF32 multiply, ties away from 0.
+float tf32(float v) {
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(v) + 0x1000) & ~0x1fffu);
+}
+
 double read(const void* p, int type, int64_t i) {
   switch (type) {
     case kReal64:
@@ -120,13 +128,17 @@ int64_t at(const LayoutTag& l, int64_t batch, int64_t row, int64_t col) {
 void run(void*, const void* call) {
   const Product& p = *static_cast<const Product*>(call);
   const int64_t k = int64_t(p.desc.trans_a ? p.a.rows : p.a.cols);
+  const auto factor = [&](const void* data, const LayoutTag& l, int64_t place) {
+    const double v = read(data, l.type, place);
+    return p.desc.compute == kComputeTf32 ? tf32(float(v)) : v;
+  };
   for (int64_t n = 0; n < p.d.batches; ++n)
     for (int64_t j = 0; j < int64_t(p.d.cols); ++j)
       for (int64_t i = 0; i < int64_t(p.d.rows); ++i) {
         double sum = 0;
         for (int64_t q = 0; q < k; ++q)
-          sum += read(p.a_data, p.a.type, p.desc.trans_a ? at(p.a, n, q, i) : at(p.a, n, i, q)) *
-                 read(p.b_data, p.b.type, p.desc.trans_b ? at(p.b, n, j, q) : at(p.b, n, q, j));
+          sum += factor(p.a_data, p.a, p.desc.trans_a ? at(p.a, n, q, i) : at(p.a, n, i, q)) *
+                 factor(p.b_data, p.b, p.desc.trans_b ? at(p.b, n, j, q) : at(p.b, n, q, j));
         double v = p.alpha * sum;
         if (p.beta != 0) v += p.beta * read(p.c_data, p.c.type, at(p.c, n, i, j));
         if (p.desc.epilogue & kBias) v += read(p.desc.bias, p.d.type, i);
@@ -200,6 +212,9 @@ SHOWN int cublasLtMatmul(Handle, Desc desc, const void* alpha, const void* a, La
                          const void* b, Layout b_layout, const void* beta, const void* c,
                          Layout c_layout, void* d, Layout d_layout, const Algo* algo,
                          void* workspace, size_t bytes, NativeStream stream) {
+  if (told("fails")) return kExecutionFailed;
+  if (desc->compute == kComputeTf32 && a_layout->type != kReal32)
+    return breach("TF32 for other operands than f32", a, 4);
   const void* const operands[] = {a, b, c, d, desc->bias};
   constexpr const char* names[] = {"a", "b", "c", "d", "the bias"};
   for (int i = 0; i < 5; ++i)

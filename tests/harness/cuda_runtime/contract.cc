@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <mutex>
 #include <utility>
 
 #include "device/cuda/context.h"
@@ -42,9 +43,42 @@ cudaError_t meaning(Status status) {
   }
 }
 
+// What a test asked for instead of success.
+class Failure {
+ public:
+  void set(const char* name, cudaError_t error, int passed, int times) {
+    const std::lock_guard lock(mutex_);
+    name_ = name ? name : "", error_ = error, passed_ = passed, times_ = times, hit_ = false;
+  }
+  bool clear() {
+    const std::lock_guard lock(mutex_);
+    times_ = 0;
+    return std::exchange(hit_, false);
+  }
+  cudaError_t answer(const char* call) {
+    const std::lock_guard lock(mutex_);
+    const bool stays =
+        hit_ && error_ >= cudaErrorIllegalAddress && error_ <= cudaErrorLaunchFailure;
+    if (stays) return error_;
+    if (times_ == 0 || (!name_.empty() && name_ != call)) return cudaSuccess;
+    if (passed_ > 0) return --passed_, cudaSuccess;
+    --times_;
+    hit_ = true;
+    return error_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string name_;
+  cudaError_t error_ = cudaSuccess;
+  int passed_ = 0, times_ = 0;
+  bool hit_ = false;
+} g_failure;
+
 }  // namespace
 
-Call::Call(const char* n, bool initialises) : name(n), current(current_device) {
+Call::Call(const char* n, bool initialises)
+    : name(n), current(current_device), injected(g_failure.answer(n)) {
   pid_t by = 0;
   if (initialises && !g_initialised.compare_exchange_strong(by, getpid()) && by != getpid())
     breach(cudaErrorNotPermitted, "called in a child of the process that initialised CUDA");
@@ -57,6 +91,7 @@ cudaError_t Call::breach(cudaError_t error, const std::string& text) const {
 }
 
 cudaError_t Call::returns(cudaError_t error) const {
+  if (injected != cudaSuccess) return t_last = injected;
   if (error != cudaSuccess && error != cudaErrorNotReady) t_last = error;
   return error;
 }
@@ -82,6 +117,11 @@ std::set<int> contexts() {
 bool is_initialised() { return g_initialised != 0; }
 int breaches() { return standin_breaches(); }
 void forgive() { standin_forgive(); }
+
+void fail_calls(const char* name, cudaError_t error, int passed, int times) {
+  g_failure.set(name, error, passed, times);
+}
+bool heal() { return g_failure.clear(); }
 
 }  // namespace cuda_runtime
 

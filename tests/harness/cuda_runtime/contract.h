@@ -9,6 +9,7 @@
 #include <atomic>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "device/hal.h"
@@ -19,6 +20,7 @@ namespace cuda_runtime {
 struct Call {
   const char* name;
   int current;
+  cudaError_t injected;  // what a test asked for; what cannot be undone looks first
 
   // All but the questions for versions initialise CUDA, for which a process must not be a fork of
   // one that did so before.
@@ -49,10 +51,17 @@ extern std::atomic<int> global_captures;  // of all threads, those that bind all
 extern thread_local cudaStreamCaptureMode capture_mode;  // how this thread takes them
 extern thread_local bool in_host_function;               // CUDA may not be called
 
-std::set<int> contexts();  // devices that have one
-bool is_initialised();     // CUDA, in this process
-int breaches();            // so far
-void forgive();            // a test broke it on purpose
+std::set<int> contexts();                      // devices that have one
+const std::set<std::pair<int, int>>& peers();  // (from, to) between which copies go directly
+bool is_initialised();                         // CUDA, in this process
+int breaches();                                // so far
+void forgive();                                // a test broke it on purpose
+
+// From now on the call of the function (of any where it is null) after `passed` of them answers
+// with this error, and so do the ones after it, `times` in all. One that loses a device is every
+// later call's answer. `heal` ends it; true where a call was answered so.
+void fail_calls(const char* name, cudaError_t error, int passed = 0, int times = 1);
+bool heal();
 
 inline const flambeau::hal::Table& devices() { return flambeau::hal::sim_table(); }
 

@@ -29,6 +29,7 @@ enum cudaError_t : int {
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
   cudaErrorLaunchTimeout = 702,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
   cudaErrorContextIsDestroyed = 709,
   cudaErrorAssert = 710,
   cudaErrorHardwareStackError = 714,
@@ -117,6 +118,7 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int device);
 cudaError_t cudaDeviceGetAttribute(int* out, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceCanAccessPeer(int* out, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaGetLastError();

@@ -2,6 +2,8 @@
 // and the texts of errors.
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <utility>
 
 #include "contract.h"
 #include "driver.h"
@@ -22,7 +24,13 @@ void facts(int device, size_t* free_bytes, size_t* total_bytes) {
 [[maybe_unused]] const bool offered =
     (standin_offers_machine([] { return devices().device_count(); }, facts), true);
 
+std::set<std::pair<int, int>> g_peers;  // from, to: copies go directly
+
 }  // namespace
+
+namespace cuda_runtime {
+const std::set<std::pair<int, int>>& peers() { return g_peers; }
+}  // namespace cuda_runtime
 
 // A driver's version for tests of old ones; the runtime's where none is named.
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -91,6 +99,16 @@ cudaError_t cudaDeviceCanAccessPeer(int* out, int device, int peer) {
   const Call call("cudaDeviceCanAccessPeer");
   if (!exists(device) || !exists(peer)) return call.returns(cudaErrorInvalidDevice);
   *out = device != peer;
+  return call.returns(cudaSuccess);
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  const Call call("cudaDeviceEnablePeerAccess");
+  call.needs_context();
+  if (!exists(peer) || peer == call.current || flags) return call.returns(cudaErrorInvalidDevice);
+  if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
+  if (!g_peers.insert({call.current, peer}).second)
+    return call.breaks(cudaErrorPeerAccessAlreadyEnabled, "of device ", peer, " already");
   return call.returns(cudaSuccess);
 }
 

@@ -39,6 +39,7 @@ struct CUgraphExec_st {
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   const Call call("cudaStreamBeginCapture");
+  if (call.injected != cudaSuccess) return call.returns(call.injected);
   call.needs_context();
   if (!stream) return call.breaks(cudaErrorStreamCaptureUnsupported, "the legacy default stream");
   if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;

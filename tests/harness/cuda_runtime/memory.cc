@@ -78,6 +78,7 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
 
 cudaError_t cudaMalloc(void** out, size_t bytes) {
   const Call call("cudaMalloc");
+  if (call.injected != cudaSuccess) return call.returns(call.injected);
   call.needs_context();
   if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
   const auto status = devices().allocate(call.current, bytes, out);
@@ -99,6 +100,7 @@ cudaError_t cudaFree(void* data) {
 
 cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) {
   const Call call("cudaHostAlloc");
+  if (call.injected != cudaSuccess) return call.returns(call.injected);
   call.needs_context();
   if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
   const auto status = devices().allocate_host(call.current, bytes, out);

@@ -1,6 +1,7 @@
 """Switches of CUDA. There is one way to compute attention, so which kernels of torch's are allowed
 is kept, and decides nothing."""
 
+from .._functions import get_float32_matmul_precision, set_float32_matmul_precision
 from .._gen import api
 from .._on_demand import during as _during
 
@@ -11,9 +12,27 @@ def is_built():
     return "built" not in (api.cuda_unavailable_reason() or "")
 
 
+_before_tf32 = "none"  # or "ieee": what `fp32_precision` says where it is not "tf32"
+
+
+def _precision(_):
+    return _before_tf32 if get_float32_matmul_precision() == "highest" else "tf32"
+
+
+def _set_precision(_, value):
+    global _before_tf32
+    if value not in ("none", "ieee", "tf32"):
+        raise RuntimeError(f"fp32_precision is one of 'ieee', 'tf32' and 'none', not {value!r}")
+    _before_tf32 = _before_tf32 if value == "tf32" else value
+    set_float32_matmul_precision("high" if value == "tf32" else "highest")
+
+
 class _Matmul:
-    allow_tf32 = False
-    fp32_precision = "none"
+    fp32_precision = property(_precision, _set_precision)
+    allow_tf32 = property(
+        lambda self: self.fp32_precision == "tf32",
+        lambda self, on: _set_precision(self, "tf32" if on else "ieee"),
+    )
     allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
 
 

@@ -1,0 +1,115 @@
+// What CUDA can answer instead of success. Every call of the runtime that a small program makes
+// fails in its turn: the program gets an Error, the next run of it works, and no call breaks the
+// contract. What has a meaning of its own (no memory, no code for this GPU, a lost device) is told
+// as that.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/error.h"
+#include "contract.h"
+#include "device/event.h"
+#include "device/graph.h"
+#include "device/stats.h"
+#include "device/streams.h"
+#include "ops/ops.h"
+#include "tests/kernels/tensors.h"
+
+namespace flambeau {
+namespace {
+
+using cuda_runtime::fail_calls, cuda_runtime::heal;
+
+constexpr Device kCuda{DeviceType::cuda, 0};
+constexpr int kAlways = 1 << 30;
+
+float first_of(const Tensor& t) { return values_of<float>(ops::to_device(t, kCpu, false))[0]; }
+
+// Memory, a side stream, an event, a graph, copies: 4 + 4.
+float work() {
+  const Tensor two = ops::to_device(tensor_of(std::vector<float>(100, 2.0f)), kCuda, false);
+  const Stream side = create_stream(kCuda);
+  wait_stream(side, current_stream(kCuda));
+  Tensor four, eight;
+  {
+    const StreamScope on(side);
+    four = ops::add(two, two);
+    const auto pool = make_ref<MemoryPool>(kCuda);
+    GraphCapture capture(side, *pool);
+    eight = ops::add(four, four);
+    capture.end().launch(side);
+    Event done(kCuda);
+    done.record(side);
+    done.synchronize();
+    return first_of(eight);
+  }
+}
+
+// The error of a piece of work; a test that expects one fails where there is none.
+template <class F>
+Error error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {Code::internal, ""};
+}
+
+TEST(Failures, OfAnyCallLeaveAProgramThatGoesOn) {
+  EXPECT_EQ(work(), 8);
+  for (const cudaError_t error :
+       {cudaErrorUnknown, cudaErrorMemoryAllocation, cudaErrorInvalidValue})
+    for (int n = 0;; ++n) {
+      empty_cache(kCuda);
+      fail_calls(nullptr, error, n);
+      try {
+        work();
+      } catch (const Error&) {
+      }
+      if (!heal()) break;
+      const std::string when = cat_text("after call ", n, " of the runtime answered ", error);
+      ASSERT_NO_THROW(EXPECT_EQ(work(), 8) << when) << when;
+      ASSERT_EQ(cuda_runtime::breaches(), 0) << when;
+    }
+}
+
+TEST(Failures, OfMemoryAreOutOfMemory) {
+  empty_cache(kCuda);
+  fail_calls("cudaMalloc", cudaErrorMemoryAllocation, 0, kAlways);
+  const Error e = error_of(work);
+  EXPECT_TRUE(heal());
+  EXPECT_EQ(e.code, Code::out_of_device_memory) << e.what();
+  EXPECT_EQ(work(), 8);
+}
+
+TEST(Failures, OfALaunchSayWhatToDo) {
+  fail_calls("cudaLaunchKernel", cudaErrorNoKernelImageForDevice);
+  const Error e = error_of(work);
+  EXPECT_TRUE(heal());
+  EXPECT_EQ(e.code, Code::no_kernel_image) << e.what();
+  EXPECT_NE(std::string(e.what()).find("this GPU's architecture"), std::string::npos) << e.what();
+  EXPECT_EQ(work(), 8);
+}
+
+// In a process of its own, which ends in order.
+void lose_the_device() {
+  EXPECT_EQ(work(), 8);
+  fail_calls("cudaEventSynchronize", cudaErrorIllegalAddress);
+  for (int i = 0; i < 3; ++i) {
+    const Error e = error_of(work);
+    EXPECT_EQ(e.code, Code::device_lost) << e.what();
+    EXPECT_NE(std::string(e.what()).find("illegal memory access"), std::string::npos) << e.what();
+  }
+  std::exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST(Failures, ThatLoseADeviceStay) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(lose_the_device(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace flambeau
