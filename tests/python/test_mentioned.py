@@ -177,7 +177,6 @@ def test_modules_for_several_ranks(torch):
         lambda: FullyShardedDataParallel(torch.nn.Linear(1, 1)),
         lambda: torch.distributed.rpc.init_rpc("x"),
         lambda: torch.distributed.checkpoint.state_dict.get_model_state_dict(None),
-        lambda: torch.cuda.make_graphed_callables(None, None),
     ):
         with pytest.raises(NotImplementedError, match="is unsupported: "):
             use()

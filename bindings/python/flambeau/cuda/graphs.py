@@ -4,13 +4,13 @@ memory. What runs, is recorded or refused says `graph.h`."""
 import contextlib
 import gc
 
-from .. import _refused
 from .._call import Holder, _fast
 from .._gen import api
+from .._on_demand import loader
 from .._scope import Opened
 from .streams import Stream, StreamContext, current_stream
 
-globals().update(_refused.names("torch.cuda", "make_graphed_callables", "capture the step whole"))
+__getattr__ = loader(globals(), {"_graphed": "make_graphed_callables"})
 
 
 class MemPool(Holder):
