@@ -1304,6 +1304,7 @@ struct flam_api_table {
       *);
   const char *(*profile_averages)(const flam_profile *, const flam_profile_averages_options *);
   const char *(*profile_events)(const flam_profile *);
+  const char *(*profile_step_report)(const flam_profile *);
   flam_status (*profile_export_trace)(const flam_profile *, const char *);
   flam_progress *(*progress_new)(const flam_progress_options *);
   void (*progress_release)(flam_progress *);
@@ -3080,6 +3081,7 @@ static const char *const flam_api_names_[] = {
     "flam_profile_table",
     "flam_profile_averages",
     "flam_profile_events",
+    "flam_profile_step_report",
     "flam_profile_export_trace",
     "flam_progress_new",
     "flam_progress_release",
@@ -4659,6 +4661,7 @@ const char *flam_library_load(const char *path) {
 #define flam_profile_table (flam_api.profile_table)
 #define flam_profile_averages (flam_api.profile_averages)
 #define flam_profile_events (flam_api.profile_events)
+#define flam_profile_step_report (flam_api.profile_step_report)
 #define flam_profile_export_trace (flam_api.profile_export_trace)
 #define flam_progress_new (flam_api.progress_new)
 #define flam_progress_release (flam_api.progress_release)

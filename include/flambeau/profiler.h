@@ -100,10 +100,10 @@ typedef struct flam_profile_averages_options {
 /** The averages as data.
  *
  * - `profile`: the profile.
- * - returns: a JSON list of objects with `name`, `kind` ("op", "backward", "range"), `count`,
- *   `shapes`, `module`, times in microseconds (`host_us`, `device_us`) and bytes (`host_bytes`,
- *   `device_bytes`), each `self` and `total`; largest own host time first. Valid until this
- *   thread's next call of this function.
+ * - returns: a JSON list of objects with `name`, `kind` ("op", "backward", "range", "wait"),
+ *   `count`, `shapes`, `module`, times in microseconds (`host_us`, `device_us`) and bytes
+ *   (`host_bytes`, `device_bytes`), each `self` and `total`; largest own host time first. Valid
+ *   until this thread's next call of this function.
  */
 FLAM_BORROWED(thread)
 FLAM_API const char *flam_profile_averages(
@@ -120,6 +120,18 @@ FLAM_API const char *flam_profile_averages(
  */
 FLAM_BORROWED(thread)
 FLAM_API const char *flam_profile_events(const flam_profile *profile);
+
+/** Why the devices wait: how much of the recorded time each was idle, and how much of that because
+ * batches came late, because the program waited for the device, or because the host launches slower
+ * than the device runs, with the switches that help. An op counts as running from its first launch
+ * to its last. Ranges named "ProfilerStep#" with a number are steps.
+ *
+ * - `profile`: the profile, with device times.
+ * - returns: the text, a line for each device and each reason. Valid until this thread's next call
+ *   of this function.
+ */
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_profile_step_report(const flam_profile *profile);
 
 /** Writes the events as a trace for Chrome (chrome://tracing) or Perfetto (ui.perfetto.dev).
  *

@@ -7,6 +7,7 @@
 #include "device/label.h"
 #include "io/file.h"
 #include "observe/profile.h"
+#include "observe/step_report.h"
 
 namespace flambeau::capi {
 
@@ -38,6 +39,10 @@ const char* profile_averages(const flam_profile* profile, bool by_shape, bool by
 
 const char* profile_events(const flam_profile* profile) {
   return borrowed_text([&] { return observe::events_json(*profile); });
+}
+
+const char* profile_step_report(const flam_profile* profile) {
+  return borrowed_text([&] { return observe::step_report_text(*profile); });
 }
 
 void profile_export_trace(const flam_profile* profile, std::string_view path) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "device/call.h"
+#include "device/probe.h"
 #include "device/streams.h"
 
 namespace flambeau {
@@ -57,7 +58,9 @@ bool Event::query() const {
 }
 
 void Event::synchronize() const {
-  if (recorded_) hal::call<&Table::event_synchronize>(device_, "event synchronize", native_);
+  if (!recorded_) return;
+  const probe::Span span(probe::Kind::wait, "synchronize");
+  hal::call<&Table::event_synchronize>(device_, "event synchronize", native_);
 }
 
 float Event::elapsed_ms(const Event& end) const {

@@ -11,7 +11,8 @@
 
 namespace flambeau::probe {
 
-enum class Kind : int8_t { op, backward, range, module };
+// wait: the host, for a device.
+enum class Kind : int8_t { op, backward, range, module, wait };
 
 inline std::atomic<bool> g_on{false};
 inline bool on() { return g_on.load(std::memory_order_relaxed); }

@@ -17,6 +17,7 @@
 #include "device/current.h"
 #include "device/event.h"
 #include "device/limits.h"
+#include "device/probe.h"
 
 namespace flambeau {
 namespace {
@@ -132,6 +133,7 @@ AfterWait after_wait = nullptr;
 
 void synchronize(Stream s) {
   if (s.device.is_cpu()) return;
+  const probe::Span span(probe::Kind::wait, "synchronize");
   hal::call<&Table::stream_synchronize>(s.device, "stream synchronize", native_stream(s));
   if (after_wait) after_wait(s.device);
 }
@@ -139,6 +141,7 @@ void synchronize(Stream s) {
 void synchronize(Device d) {
   d = resolve(d);
   if (d.is_cpu()) return;
+  const probe::Span span(probe::Kind::wait, "synchronize");
   hal::call<&Table::synchronize>(d, "device synchronize");
   if (after_wait) after_wait(d);
 }

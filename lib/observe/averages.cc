@@ -54,7 +54,7 @@ void add(Average& a, const ProfileEvent& e, double of_modules, bool nested) {
 }
 
 const char* kind_name(Kind k) {
-  constexpr const char* names[] = {"op", "backward", "range", "module"};
+  constexpr const char* names[] = {"op", "backward", "range", "module", "wait"};
   return names[int(k)];
 }
 

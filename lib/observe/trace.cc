@@ -18,7 +18,8 @@ using json::quoted;
 using probe::Kind;
 
 const char* category(Kind k) {
-  constexpr const char* names[] = {"cpu_op", "cpu_op", "user_annotation", "python_function"};
+  constexpr const char* names[] = {"cpu_op", "cpu_op", "user_annotation", "python_function",
+                                   "cuda_runtime"};
   return names[int(k)];
 }
 

@@ -1,7 +1,9 @@
 """The profiler as a PyTorch program uses it: averages, tables, traces, schedules, named ranges."""
 
 import json
+import re
 import threading
+import time
 
 import flambeau as torch
 import pytest
@@ -208,3 +210,67 @@ def test_autograd_profile_and_decorated_functions():
     with autograd_profiler.profile(enabled=False) as off:
         work()
     assert str(off) == "<unfinished profile>"
+
+
+class Slow(torch.utils.data.Dataset):
+    """Samples that take 20 ms each."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return torch.full((3,), float(index))
+
+
+def waits_for_input(device):
+    for batch in torch.utils.data.DataLoader(Slow()):
+        batch.to(device) + 1
+
+
+def waits_for_the_device(device):
+    for _ in range(4):
+        (torch.ones(3, device=device) + 1).sum().item()
+        time.sleep(0.02)
+
+
+def launches_slowly(device):
+    for _ in range(4):
+        torch.ones(3, device=device) + 1
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (waits_for_input, "input"),
+        (waits_for_the_device, "synchronization"),
+        (launches_slowly, "launches"),
+    ],
+)
+def test_the_report_says_why_a_device_waits(device, program, reason):
+    with profile() as found:
+        program(device)
+    report = found.step_report()
+    if device == "cpu":
+        assert report.endswith("recorded without device times: device_time=True\n")
+        return
+    shares = {
+        name: float(share) for name, share in re.findall(r"^  (\w+) +([\d.]+) %", report, re.M)
+    }
+    idle = float(re.search(r"^cuda:0: busy [\d.]+ %, idle ([\d.]+) %$", report, re.M)[1])
+    assert shares[reason] > 60 and abs(sum(shares.values()) - idle) < 0.3, report
+
+
+def test_a_report_counts_steps(device):
+    with profile(schedule=schedule(wait=1, warmup=1, active=3)) as found:
+        for _ in range(5):
+            torch.ones(3, device=device) + 1
+            found.step()
+    assert re.match(r"3 steps of [\d.]+ ms\n", found.step_report())
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as found:
+        pass
+    assert found.step_report().endswith("no work of a GPU was recorded\n")
+    with profile(activities=[ProfilerActivity.CPU]) as found:
+        torch.ones(3, device=device)
+    assert found.step_report().endswith("recorded without device times: device_time=True\n")

@@ -71,6 +71,10 @@ class Profiled:
         """All events taken as one."""
         return self.key_averages().total_average()
 
+    def step_report(self):
+        """How much of its steps each device was idle, why, and which switches help."""
+        return api.profile_step_report(self._found())
+
     def table(self, *args, **kwargs):
         """The averages as text; see `EventList.table`."""
         return self.key_averages().table(*args, **kwargs)
