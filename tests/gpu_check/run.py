@@ -1,21 +1,24 @@
 """One command for a machine with a GPU, which may have no network: `python3 tests/gpu_check/run.py
-OUTPUT`.
+OUTPUT [--build FOLDER]`.
 
-Builds for that GPU with the nvcc, compiler, cmake and ninja found there, runs every suite with
-`--device cuda`, the digits example, the smaller ones under compute-sanitizer, and a comparison with
-the PyTorch found there. Fetches nothing: what lacks a Python package is named and reported as not
-run. Writes OUTPUT/gpu_check.json, a table beside it and the output of what failed, and stays within
-eight minutes.
+Builds for that GPU with the nvcc, compiler, cmake and ninja found there, or takes a folder that was
+built elsewhere; runs every suite with `--device cuda`, digits and chars, the smaller ones under
+compute-sanitizer, every row of the op table beside the PyTorch found there, and times each kernel
+family beside its. Fetches nothing: what lacks a Python package is named and reported as not run.
+Writes OUTPUT/gpu_check.json, a table beside it and the output of what failed, whenever something is
+done, and stays within eight minutes: called again, it goes on with what has not passed yet.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,6 +31,7 @@ from suites import Outcome, Suite  # noqa: E402
 
 LIMIT = 470.0  # seconds for everything
 BUILD = ROOT / "build" / "gpu"
+SPEED = "speed beside PyTorch"
 
 
 def text_of(*command: str) -> str:
@@ -38,7 +42,7 @@ def text_of(*command: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def machine() -> dict[str, str]:
+def machine(builds: bool) -> dict[str, str]:
     query = "name,driver_version,memory.total,compute_cap"
     gpus = text_of("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader").splitlines()
     if not gpus:
@@ -46,10 +50,10 @@ def machine() -> dict[str, str]:
             "no NVIDIA GPU answers to nvidia-smi; `make test` checks everything that needs none"
         )
     nvcc = text_of(str(ROOT / "lib" / "build" / "find_nvcc.sh"), "system")
-    if not nvcc:
+    if builds and not nvcc:
         sys.exit("no nvcc 12.8 or newer on PATH or in /usr/local/cuda")
     for tool in ("cmake", "ninja", "g++"):
-        if not shutil.which(tool):
+        if builds and not shutil.which(tool):
             sys.exit(f"{tool} is not on PATH")
     name, driver, memory, capability = (part.strip() for part in gpus[0].split(","))
     return {
@@ -59,7 +63,7 @@ def machine() -> dict[str, str]:
         "memory": memory,
         "capability": capability,
         "nvcc": nvcc,
-        "cuda": text_of(nvcc, "--version").splitlines()[-1],
+        "cuda": text_of(nvcc, "--version").splitlines()[-1] if nvcc else "built elsewhere",
         "compiler": text_of("g++", "--version").splitlines()[0],
         "python": platform.python_version(),
         "commit": text_of("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD") or "no git",
@@ -76,101 +80,146 @@ def build(found: dict[str, str]) -> list[Suite]:
     return [Suite("configure", configure), Suite("build", ["cmake", "--build", str(BUILD)])]
 
 
-def digits(*options: str, prefix: tuple[str, ...] = (), name: str) -> Suite:
-    script = ROOT / "examples" / "python" / "digits.py"
-    saved = BUILD / f"{name.replace(' ', '-')}.safetensors"
-    command = [*prefix, sys.executable, str(script), "--device", "cuda", "--save", str(saved)]
-    missing = suites.missing_modules("cffi", "numpy")
-    return Suite(name, [*command, *options], environment(), missing=missing)
+class Checks:
+    """The suites over the library of one folder."""
 
-
-def environment() -> dict[str, str]:
-    paths = [str(ROOT / "bindings" / "python"), os.environ.get("PYTHONPATH", "")]
-    library = str(BUILD / "libflambeau.so.0")
-    return {"FLAMBEAU_LIBRARY": library, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}
-
-
-def sanitized(tool: str) -> list[Suite]:
-    """The kernels that a training step launches, and the runtime's C++ tests, under one tool."""
-    sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
-    prefix = (sanitizer, "--tool", tool, "--error-exitcode", "9", "--target-processes", "all")
-    listed = [
-        digits("--epochs", "1", "--conv", "--workers", "0", prefix=prefix, name=f"digits, {tool}"),
-        Suite(f"kernels, {tool}", [*prefix, str(BUILD / "tests" / "kernels_test")]),
-    ]
-    if not Path(sanitizer).exists():
-        for suite in listed:
-            suite.missing = "compute-sanitizer is not there"
-    elif not (BUILD / "tests" / "kernels_test").exists():
-        listed[1].missing = "no C++ tests were built: GoogleTest is not there"
-    return listed
-
-
-def checks() -> list[Suite]:
-    listed = [suites.ctest(BUILD), *suites.python_suites(BUILD, "cuda")]
-    for suite in listed:
-        suite.env = suite.env | environment()
-    compare = [sys.executable, str(ROOT / "tests" / "gpu_check" / "compare.py")]
-    missing = suites.missing_modules("cffi", "numpy", "torch")
-    listed += [
-        digits(name="digits"),
-        digits("--conv", name="digits conv"),
-        Suite("against PyTorch", compare, environment(), missing=missing),
-    ]
-    for tool in ("memcheck", "racecheck"):
-        listed += sanitized(tool)
-    return listed
-
-
-def write(folder: Path, found: dict[str, str], outcomes: list[Outcome], seconds: float) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = []
-    for o in outcomes:
-        row = {
-            "suite": o.suite.name,
-            "status": o.status,
-            "seconds": round(o.seconds, 1),
-            "closing": o.closing,
+    def __init__(self, folder: Path):
+        self.folder = folder
+        paths = [str(ROOT / "bindings" / "python"), os.environ.get("PYTHONPATH", "")]
+        self.environment = {
+            "FLAMBEAU_LIBRARY": str(folder / "libflambeau.so.0"),
+            "PYTHONPATH": os.pathsep.join(p for p in paths if p),
         }
-        if o.suite.name == "against PyTorch" and o.status != "not run":
-            row["rows"] = [json.loads(x) for x in o.output.splitlines() if x.startswith("{")]
-        rows.append(row)
-        if o.status == "failed":
-            log = "".join(c if c.isalnum() else "_" for c in o.suite.name) + ".log"
-            (folder / log).write_text(o.output[-400_000:])
-    result = {"machine": found, "seconds": round(seconds, 1), "suites": rows}
-    (folder / "gpu_check.json").write_text(json.dumps(result, indent=1) + "\n")
-    lines = [f"{found['gpu']}, driver {found['driver']}, {found['cuda']}, commit {found['commit']}"]
-    lines += [
-        f"{r['status']:8} {r['seconds']:7.1f} s  {r['suite']:22} {r['closing'][:120]}" for r in rows
-    ]
-    lines.append(f"{seconds:.0f} s in all")
-    (folder / "gpu_check.txt").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+
+    def python(self, name: str, script: str, *options: str, prefix=(), needs=("cffi", "numpy")):
+        command = [*prefix, sys.executable, str(ROOT / script), *options]
+        return Suite(name, command, self.environment, missing=suites.missing_modules(*needs))
+
+    def digits(self, *options: str, prefix: tuple[str, ...] = (), name: str) -> Suite:
+        saved = str(self.folder / f"{name.replace(' ', '-')}.safetensors")
+        options = ("--device", "cuda", "--save", saved, *options)
+        return self.python(name, "examples/python/digits.py", *options, prefix=prefix)
+
+    def compiled(self, name: str) -> Suite:
+        """An example in C, compiled as a user would."""
+        source, program = ROOT / "examples" / "c" / f"{name}.c", self.folder / f"{name}-c"
+        compile_it = f"cc -std=c99 -O1 -I'{ROOT}/include' '{source}' -ldl -o '{program}'"
+        run_it = f"'{program}' --device cuda --save '{program}.safetensors'"
+        return Suite(f"{name} in C", ["sh", "-c", f"{compile_it} && {run_it}"], self.environment)
+
+    def sanitized(self, tool: str) -> list[Suite]:
+        """The kernels that a training step launches, and the C++ tests of them, under one tool."""
+        sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+        prefix = (sanitizer, "--tool", tool, "--error-exitcode", "9", "--target-processes", "all")
+        kernels, few = self.folder / "tests" / "kernels_test", ("--epochs", "1", "--workers", "0")
+        listed = [
+            self.digits("--conv", *few, prefix=prefix, name=f"digits, {tool}"),
+            Suite(f"kernels, {tool}", [*prefix, str(kernels)]),
+        ]
+        if not Path(sanitizer).exists():
+            for suite in listed:
+                suite.missing = "compute-sanitizer is not there"
+        elif not kernels.exists():
+            listed[1].missing = "no C++ tests were built: GoogleTest is not there"
+        return listed
+
+    def side_by_side(self) -> list[Suite]:
+        listed = [suites.ctest(self.folder), *suites.python_suites(self.folder, "cuda")]
+        for suite in listed:
+            suite.env = suite.env | self.environment
+        listed += [self.digits(name="digits"), self.digits("--conv", name="digits conv")]
+        listed += [self.python("chars", "examples/python/chars.py", "--device", "cuda")]
+        listed += [self.compiled("digits"), self.compiled("chars")]
+        beside = self.python(
+            "beside PyTorch", "tests/torch/run.py", "--device", "cuda", needs=("cffi", "torch")
+        )
+        beside.env = beside.env | {"TORCH_PYTHON": sys.executable}
+        listed.append(beside)
+        for tool in ("memcheck", "racecheck", "synccheck", "initcheck"):
+            listed += self.sanitized(tool)
+        return listed
+
+    def timed(self) -> Suite:
+        return self.python(SPEED, "tests/gpu_check/speed.py", needs=("cffi", "torch"))
+
+
+def row_of(o: Outcome) -> dict:
+    row = {
+        "suite": o.suite.name,
+        "status": o.status,
+        "seconds": round(o.seconds, 1),
+        "closing": o.closing,
+    }
+    if o.suite.name == SPEED and o.status == "passed":
+        row["rows"] = [json.loads(x) for x in o.output.splitlines() if x.startswith("{")]
+    return row
+
+
+class Results:
+    """What was found, on disk as soon as it is; begins with what passed in a call before, of the
+    same commit on the same machine."""
+
+    def __init__(self, folder: Path, found: dict[str, str]):
+        self.folder, self.found, self.rows = folder, found, {}
+        self.lock = threading.Lock()
+        folder.mkdir(parents=True, exist_ok=True)
+        before = folder / "gpu_check.json"
+        if before.exists():
+            known = json.loads(before.read_text())
+            if known["machine"] == found:
+                self.rows = {r["suite"]: r for r in known["suites"] if r["status"] == "passed"}
+
+    def passed(self, suite: Suite) -> bool:
+        return self.rows.get(suite.name, {}).get("status") == "passed"
+
+    def add(self, o: Outcome) -> None:
+        with self.lock:
+            self.rows[o.suite.name] = row_of(o)
+            if o.status == "failed":
+                log = "".join(c if c.isalnum() else "_" for c in o.suite.name) + ".log"
+                (self.folder / log).write_text(o.output[-400_000:])
+            result = {"machine": self.found, "suites": list(self.rows.values())}
+            (self.folder / "gpu_check.json").write_text(json.dumps(result, indent=1) + "\n")
+            (self.folder / "gpu_check.txt").write_text(self.table())
+
+    def table(self) -> str:
+        f = self.found
+        lines = [f"{f['gpu']}, driver {f['driver']}, {f['cuda']}, commit {f['commit']}"]
+        lines += [
+            f"{r['status']:8} {r['seconds']:7.1f} s  {r['suite']:22} {r['closing'][:120]}"
+            for r in self.rows.values()
+        ]
+        return "\n".join(lines) + "\n"
 
 
 def main() -> int:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "gpu_check")
+    parser = argparse.ArgumentParser(description="Checks flambeau on the GPU of this machine.")
+    parser.add_argument("output", nargs="?", default=str(ROOT / "build" / "gpu_check"))
+    parser.add_argument("--build", help="a folder with the library and its tests, built elsewhere")
+    options = parser.parse_args()
     start = time.monotonic()
-    found = machine()
+    found = machine(builds=not options.build)
+    folder = Path(options.build).resolve() if options.build else BUILD
+    results = Results(Path(options.output), found)
 
-    def run(suite: Suite) -> Outcome:
+    def run(suite: Suite) -> bool:
         left = LIMIT - (time.monotonic() - start)
         if left < 5 and not suite.missing:
-            suite.missing = f"the {LIMIT:.0f} seconds were used up"
-        return suites.run(suite, left)
+            suite.missing = f"the {LIMIT:.0f} seconds were used up: call it again"
+        outcome = suites.run(suite, left)
+        results.add(outcome)
+        return outcome.status != "failed"
 
-    outcomes = []
-    for suite in build(found):
-        outcomes.append(run(suite))
-        if outcomes[-1].status != "passed":
-            print(outcomes[-1].output[-6000:])
-            break
-    else:
+    if options.build or all(run(suite) for suite in build(found)):
+        checks = Checks(folder)
         with ThreadPoolExecutor(4) as pool:
-            outcomes += pool.map(run, checks())
-    write(folder, found, outcomes, time.monotonic() - start)
-    return 1 if any(o.status == "failed" for o in outcomes) else 0
+            list(pool.map(run, filter(lambda s: not results.passed(s), checks.side_by_side())))
+        if not results.passed(checks.timed()):
+            run(checks.timed())
+    print(results.table(), end="")
+    print(f"{time.monotonic() - start:.0f} s")
+    statuses = [row["status"] for row in results.rows.values()]
+    return 1 if "failed" in statuses else 0
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def laid_out(library, t, layout, fixed):
     if t.dim() == 0 or layout == "dense":
         return t
     if layout == "gaps":
-        wide = library.module.zeros([*reversed(t.shape), 2], dtype=t.dtype)
+        wide = library.module.zeros([*reversed(t.shape), 2], dtype=t.dtype, device=t.device)
         return wide.select(-1, 1).permute(backwards).copy_(t)
     if layout == "permuted":
         return t.permute(backwards).contiguous().permute(backwards)
@@ -133,6 +133,7 @@ def bound(form, options, row, dtype, **more):
         named = {k: library.option(v) for k, v in options.items()} | more
         if row.creates:
             named |= {"dtype": library.dtype(dtype)}
+            named |= {"device": library.device} if library.device != "cpu" else {}
         if form.changes and any(o.requires_grad for o in operands):
             operands = [o * 1 if o.requires_grad else o for o in operands]
         return form(library, *operands, **named)
@@ -189,6 +190,17 @@ def valid(row):
                 yield call(form, case, layout)
 
 
+def on_a_device(row):
+    """What may come out otherwise there than on the cpu: the first form in the dtypes that train,
+    and one of another layout, with gradients."""
+    for form in forms(row)[:1]:
+        for dtype in ("float32", "float16", "bfloat16"):
+            for case in cases(row, dtype) if dtype in row.dtypes else ():
+                yield call(form, case)
+                if dtype == "float32":
+                    yield call(form, case, "gaps")
+
+
 def with_out(row):
     """out= of the right kind, of another shape, and of other dtypes."""
     if row.call or not binding.has_out(row.name):
@@ -210,7 +222,7 @@ def with_out(row):
 
 def into(form, case, dtype, shape):
     def with_target(library, *operands):
-        target = library.module.zeros(shape, dtype=library.dtype(dtype))
+        target = library.module.zeros(shape, dtype=library.dtype(dtype), device=library.device)
         result = bound(form, case.options, case.row, case.dtype, out=target)(library, *operands)
         return [result, result is target]
 

@@ -60,16 +60,17 @@ def raised(error, stage="call"):
 
 
 class Library:
-    def __init__(self, module, ours=None):
-        """`ours` is the module whose functions and dtypes the table's rows hold."""
-        self.module, self.ours = module, ours or module
+    def __init__(self, module, ours=None, device="cpu"):
+        """`ours` is the module whose functions and dtypes the table's rows hold; operands lie on
+        the device."""
+        self.module, self.ours, self.device = module, ours or module, device
         self._modules = {}
 
     def dtype(self, name):
         return getattr(self.module, name)
 
     def tensor(self, array, dtype):
-        return self.module.tensor(array).to(self.dtype(dtype))
+        return self.module.tensor(array).to(self.device, self.dtype(dtype))
 
     def find(self, spelling):
         """The function or method that `torch.x`, `F.x` or `Tensor.x` names; None without one."""
@@ -85,7 +86,7 @@ class Library:
         if isinstance(value, type(self.ours.float32)):
             return self.dtype(str(value).rpartition(".")[2])
         if isinstance(value, self.ours.Tensor):
-            return self.module.tensor(value.numpy())
+            return self.module.tensor(value.numpy()).to(self.device)
         return value
 
     def call_of_row(self, f):
@@ -164,7 +165,7 @@ class Library:
         return value
 
     def _seen_tensor(self, t, operands):
-        plain = t.detach()
+        plain = t.detach().cpu()
         values = plain.double().numpy() if t.is_floating_point() else plain.numpy()
         shares = [i for i, o in enumerate(operands) if o.numel() and o.data_ptr() == t.data_ptr()]
         return Seen(

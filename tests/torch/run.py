@@ -1,12 +1,14 @@
 """Compares the op table, and what torch has beside ops, with PyTorch: `make test-torch`.
 
     python tests/torch/run.py [--rows NAME,...] [--samples NAME,...|all] [--most N] [--all]
+                              [--device NAME] [--beside NAME]
 
 PyTorch is that of the interpreter named by TORCH_PYTHON, else of .venv-torch, and is imported here
 beside flambeau. Fails on differences that differences.py does not name, and on names there that
 no longer differ. --all prints every difference; --rows looks at some rows only, --samples at
 PyTorch's own samples of some operators (or all), --most at so many per dtype (0: at those that
-have to be refused).
+have to be refused). --device cuda looks at each row's operation there, in the dtypes that train,
+with gradients, beside PyTorch's on the same device, or on that of --beside.
 """
 
 from __future__ import annotations
@@ -65,6 +67,8 @@ def main():
     parser.add_argument("--most", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--beside", default="")
     options = parser.parse_args()
     here = str(pathlib.Path(__file__).resolve().parent)
     sys.path[:] = [p for p in sys.path if p != here]
@@ -72,10 +76,11 @@ def main():
     from tests.torch import expressions, graph, report, samples, walk
     from tests.torch.library import Library
 
-    ours, theirs = Library(flambeau), Library(torch, flambeau)
+    beside = options.beside or options.device
+    ours, theirs = Library(flambeau, None, options.device), Library(torch, flambeau, beside)
     rows, operators = (list(filter(None, o.split(","))) for o in (options.rows, options.samples))
-    some = bool(rows or operators)
-    found = walk.everything(ours, theirs, rows) if rows or not some else walk.Found()
+    some = bool(rows or operators) or options.device != "cpu"
+    found = walk.Found() if operators and not rows else walk.everything(ours, theirs, rows)
     if not some:
         expressions.into(found, ours, theirs)
         graph.into(found, ours, theirs)

@@ -45,6 +45,7 @@ def read_table():
 
 
 def everything(ours, theirs, chosen=()):
+    """On another device than the cpu without the forms in which only the host has a part."""
     read_table()
     found = Found()
     for name in sorted(chosen or ROWS):
@@ -63,7 +64,8 @@ def row_into(found, ours, theirs, row):
                 missing.add(spelling)
                 found.differences.append(Difference(row.name, "name", f"{who} has no {spelling}"))
     found.calls[row.name] = 0
-    for call in calls.of_row(row):
+    of_row = calls.of_row if ours.device == "cpu" else calls.on_a_device
+    for call in of_row(row):
         if call.spelling not in missing:
             found.calls[row.name] += 1
             compare_call(found, ours, theirs, call)
