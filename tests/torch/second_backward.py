@@ -48,10 +48,14 @@ def main():
         for name, row in sorted(ROWS.items())
         if name not in APART
     }
-    for name, found in stored.items():  # most end alike in all cases
+    alike, apart = {}, []
+    for name, found in stored.items():
         if len(set(found.values())) == 1:
-            stored[name] = next(iter(found.values()))
-    lines = (f"{json.dumps(n)}: {json.dumps(v)}" for n, v in stored.items() if v)
+            alike.setdefault(next(iter(found.values())), []).append(name)
+        elif found:
+            apart.append(f"{json.dumps(name)}: {json.dumps(found)}")
+    lines = [f"{json.dumps(v)}: {json.dumps(' '.join(names))}" for v, names in alike.items()]
+    lines.append('"by case": {\n' + ",\n".join(apart) + "\n}")
     GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
