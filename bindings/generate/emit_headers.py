@@ -24,6 +24,16 @@ extern "C" {{
 """
 
 
+_DEFINE_INIT = """/* `name`_init(options) gives `*options` its defaults. */
+#define FLAM_DEFINE_INIT(name, defaults) \\
+  static inline void name##_init(name *options) { \\
+    const name values = defaults; \\
+    *options = values; \\
+  }
+
+"""
+
+
 def initializer_name(struct: dict) -> str:
     return f"{struct['name'].upper()}_INIT"
 
@@ -36,13 +46,13 @@ def _initializer(struct: dict) -> str:
     for p in struct["params"]:
         listed = p.kind in ("ints", "doubles", "bytes", "tensors", "strings")
         values[p.name] = "NULL" if listed else "0" if p.count_of else p.default
+    macro = initializer_name(struct)
     text = "{" + ", ".join(values[f["name"]] for f in struct["fields"]) + "}"
-    lines = textwrap.wrap(text, 94, subsequent_indent=" ", break_long_words=False)
-    macro = " \\\n".join([f"#define {initializer_name(struct)}", *("  " + x for x in lines)])
-    return (
-        f"{macro}\nstatic inline void {name}_init({name} *options) {{\n"
-        f"  const {name} defaults = {initializer_name(struct)};\n  *options = defaults;\n}}\n\n"
-    )
+    lines = [f"#define {macro} {text}"]
+    if len(lines[0]) > 100:
+        wrapped = textwrap.wrap(text, 94, subsequent_indent=" ", break_long_words=False)
+        lines = [f"#define {macro}", *("  " + line for line in wrapped)]
+    return " \\\n".join(lines) + f"\nFLAM_DEFINE_INIT({name}, {macro})\n\n"
 
 
 def _parameters(f: Function) -> str:
@@ -77,24 +87,29 @@ def _comment(f: Function) -> str:
     )
 
 
+def _declaration(f: Function) -> str:
+    """The prototype: on one line, or with whole parameters on the lines after its name."""
+    blocks = "FLAM_BLOCKS " if f.blocks else ""
+    borrowed = f"FLAM_BORROWED({f.borrowed}) " if f.borrowed else ""
+    since = f"FLAM_SINCE({f.since.replace('.', ', ')}) " if f.since else ""
+    head = f"{borrowed}FLAM_API {since}{blocks}{f.result['type']}{f.name}("
+    parameters = _parameters(f)
+    if len(head + parameters) <= 98:
+        return f"{head}{parameters});"
+    whole = [p.replace(" ", "\0") for p in parameters.split(", ")]
+    indent = "    "
+    wrapped = textwrap.wrap(
+        ", ".join(whole) + ");", 100, initial_indent=indent, subsequent_indent=indent
+    )
+    return head + "\n" + "\n".join(wrapped).replace("\0", " ")
+
+
 def _derived(api: Api) -> str:
-    body = "".join(_initializer(s) for s in api.structs if s["params"])
+    body = _DEFINE_INIT + "".join(_initializer(s) for s in api.structs if s["params"])
     for f in api.functions:
         if not f.form:
             continue
-        blocks = "FLAM_BLOCKS " if f.blocks else ""
-        borrowed = f"FLAM_BORROWED({f.borrowed}) " if f.borrowed else ""
-        since = f"FLAM_SINCE({f.since.replace('.', ', ')}) " if f.since else ""
-        declaration = (
-            f"{borrowed}FLAM_API {since}{blocks}{f.result['type']}{f.name}({_parameters(f)});"
-        )
-        body += (
-            _comment(f)
-            + "\n".join(
-                textwrap.wrap(declaration, 100, subsequent_indent="    ", break_long_words=False)
-            )
-            + "\n\n"
-        )
+        body += f"{_comment(f)}{_declaration(f)}\n\n"
     groups = sorted(
         {f.header for f in api.functions if f.form}
         | {s["header"] for s in api.structs if s["params"]}
@@ -155,7 +170,9 @@ def _load(api: Api) -> str:
         )
         for f in api.functions
     )
-    strings = "\n".join(f'    "{f.name}",' for f in api.functions)
+    indent = " " * 4
+    listed = " ".join(f'"{f.name}",' for f in api.functions)
+    strings = textwrap.fill(listed, 100, initial_indent=indent, subsequent_indent=indent)
     names = "\n".join(f"#define {f.name} (flam_api.{f.op})" for f in api.functions)
     soname = f"libflambeau.so.{api.version.split('.')[0]}"
     return (

@@ -67,1285 +67,614 @@
 extern "C" {
 #endif
 
-#define FLAM_SOFTPLUS_OPTIONS_INIT \
-  {sizeof(flam_softplus_options), 1, 20}
-static inline void flam_softplus_options_init(flam_softplus_options *options) {
-  const flam_softplus_options defaults = FLAM_SOFTPLUS_OPTIONS_INIT;
-  *options = defaults;
-}
+/* `name`_init(options) gives `*options` its defaults. */
+#define FLAM_DEFINE_INIT(name, defaults) \
+  static inline void name##_init(name *options) { \
+    const name values = defaults; \
+    *options = values; \
+  }
 
-#define FLAM_HARDTANH_OPTIONS_INIT \
-  {sizeof(flam_hardtanh_options), -1, 1}
-static inline void flam_hardtanh_options_init(flam_hardtanh_options *options) {
-  const flam_hardtanh_options defaults = FLAM_HARDTANH_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_SOFTPLUS_OPTIONS_INIT {sizeof(flam_softplus_options), 1, 20}
+FLAM_DEFINE_INIT(flam_softplus_options, FLAM_SOFTPLUS_OPTIONS_INIT)
 
-#define FLAM_RRELU_OPTIONS_INIT \
-  {sizeof(flam_rrelu_options), 0.125, 0.3333333333333333, 0, 0}
-static inline void flam_rrelu_options_init(flam_rrelu_options *options) {
-  const flam_rrelu_options defaults = FLAM_RRELU_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_HARDTANH_OPTIONS_INIT {sizeof(flam_hardtanh_options), -1, 1}
+FLAM_DEFINE_INIT(flam_hardtanh_options, FLAM_HARDTANH_OPTIONS_INIT)
 
-#define FLAM_GUMBEL_SOFTMAX_OPTIONS_INIT \
-  {sizeof(flam_gumbel_softmax_options), 1, 0, 1e-10, -1}
-static inline void flam_gumbel_softmax_options_init(flam_gumbel_softmax_options *options) {
-  const flam_gumbel_softmax_options defaults = FLAM_GUMBEL_SOFTMAX_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_RRELU_OPTIONS_INIT {sizeof(flam_rrelu_options), 0.125, 0.3333333333333333, 0, 0}
+FLAM_DEFINE_INIT(flam_rrelu_options, FLAM_RRELU_OPTIONS_INIT)
+
+#define FLAM_GUMBEL_SOFTMAX_OPTIONS_INIT {sizeof(flam_gumbel_softmax_options), 1, 0, 1e-10, -1}
+FLAM_DEFINE_INIT(flam_gumbel_softmax_options, FLAM_GUMBEL_SOFTMAX_OPTIONS_INIT)
 
 #define FLAM_AUTOCAST_PUSH_OPTIONS_INIT \
   {sizeof(flam_autocast_push_options), FLAM_DTYPE_NONE, 1, 1, 0}
-static inline void flam_autocast_push_options_init(flam_autocast_push_options *options) {
-  const flam_autocast_push_options defaults = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_autocast_push_options, FLAM_AUTOCAST_PUSH_OPTIONS_INIT)
 
-#define FLAM_GRAD_SCALER_OPTIONS_INIT \
-  {sizeof(flam_grad_scaler_options), 65536, 2, 0.5, 2000, 1, 0}
-static inline void flam_grad_scaler_options_init(flam_grad_scaler_options *options) {
-  const flam_grad_scaler_options defaults = FLAM_GRAD_SCALER_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_GRAD_SCALER_OPTIONS_INIT {sizeof(flam_grad_scaler_options), 65536, 2, 0.5, 2000, 1, 0}
+FLAM_DEFINE_INIT(flam_grad_scaler_options, FLAM_GRAD_SCALER_OPTIONS_INIT)
 
-#define FLAM_ROT90_OPTIONS_INIT \
-  {sizeof(flam_rot90_options), 1, NULL, 0}
-static inline void flam_rot90_options_init(flam_rot90_options *options) {
-  const flam_rot90_options defaults = FLAM_ROT90_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ROT90_OPTIONS_INIT {sizeof(flam_rot90_options), 1, NULL, 0}
+FLAM_DEFINE_INIT(flam_rot90_options, FLAM_ROT90_OPTIONS_INIT)
 
-#define FLAM_COMBINATIONS_OPTIONS_INIT \
-  {sizeof(flam_combinations_options), 2, 0, 0}
-static inline void flam_combinations_options_init(flam_combinations_options *options) {
-  const flam_combinations_options defaults = FLAM_COMBINATIONS_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_COMBINATIONS_OPTIONS_INIT {sizeof(flam_combinations_options), 2, 0, 0}
+FLAM_DEFINE_INIT(flam_combinations_options, FLAM_COMBINATIONS_OPTIONS_INIT)
 
-#define FLAM_SLICE_SCATTER_OPTIONS_INIT \
-  {sizeof(flam_slice_scatter_options), 0, NULL, NULL, 1}
-static inline void flam_slice_scatter_options_init(flam_slice_scatter_options *options) {
-  const flam_slice_scatter_options defaults = FLAM_SLICE_SCATTER_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_SLICE_SCATTER_OPTIONS_INIT {sizeof(flam_slice_scatter_options), 0, NULL, NULL, 1}
+FLAM_DEFINE_INIT(flam_slice_scatter_options, FLAM_SLICE_SCATTER_OPTIONS_INIT)
 
 #define FLAM_SEGMENT_REDUCE_OPTIONS_INIT \
   {sizeof(flam_segment_reduce_options), NULL, NULL, 0, 0, NULL}
-static inline void flam_segment_reduce_options_init(flam_segment_reduce_options *options) {
-  const flam_segment_reduce_options defaults = FLAM_SEGMENT_REDUCE_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_segment_reduce_options, FLAM_SEGMENT_REDUCE_OPTIONS_INIT)
 
 #define FLAM_REPEAT_INTERLEAVE_EACH_OPTIONS_INIT \
   {sizeof(flam_repeat_interleave_each_options), NULL, NULL}
-static inline void flam_repeat_interleave_each_options_init(flam_repeat_interleave_each_options *options) {
-  const flam_repeat_interleave_each_options defaults = FLAM_REPEAT_INTERLEAVE_EACH_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_repeat_interleave_each_options, FLAM_REPEAT_INTERLEAVE_EACH_OPTIONS_INIT)
 
 #define FLAM_SCALED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT \
   {sizeof(flam_scaled_dot_product_attention_options), 0, 0, NULL, 0, 0}
-static inline void flam_scaled_dot_product_attention_options_init(flam_scaled_dot_product_attention_options *options) {
-  const flam_scaled_dot_product_attention_options defaults = FLAM_SCALED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_scaled_dot_product_attention_options, FLAM_SCALED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT)
 
 #define FLAM_MULTIHEAD_ATTENTION_OPTIONS_INIT \
   {sizeof(flam_multihead_attention_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
    NULL, NULL, NULL, 0, 0, 0, 0, 0}
-static inline void flam_multihead_attention_options_init(flam_multihead_attention_options *options) {
-  const flam_multihead_attention_options defaults = FLAM_MULTIHEAD_ATTENTION_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_multihead_attention_options, FLAM_MULTIHEAD_ATTENTION_OPTIONS_INIT)
 
 #define FLAM_AUTOGRAD_BACKWARD_OPTIONS_INIT \
   {sizeof(flam_autograd_backward_options), NULL, 0, 0, 0, NULL, 0}
-static inline void flam_autograd_backward_options_init(flam_autograd_backward_options *options) {
-  const flam_autograd_backward_options defaults = FLAM_AUTOGRAD_BACKWARD_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_autograd_backward_options, FLAM_AUTOGRAD_BACKWARD_OPTIONS_INIT)
 
-#define FLAM_GRAD_OPTIONS_INIT \
-  {sizeof(flam_grad_options), NULL, 0, 0, 0, 0, 0}
-static inline void flam_grad_options_init(flam_grad_options *options) {
-  const flam_grad_options defaults = FLAM_GRAD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_GRAD_OPTIONS_INIT {sizeof(flam_grad_options), NULL, 0, 0, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_grad_options, FLAM_GRAD_OPTIONS_INIT)
 
-#define FLAM_FUNCTION_RECORD_OPTIONS_INIT \
-  {sizeof(flam_function_record_options), NULL, 0, NULL, 0}
-static inline void flam_function_record_options_init(flam_function_record_options *options) {
-  const flam_function_record_options defaults = FLAM_FUNCTION_RECORD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_FUNCTION_RECORD_OPTIONS_INIT {sizeof(flam_function_record_options), NULL, 0, NULL, 0}
+FLAM_DEFINE_INIT(flam_function_record_options, FLAM_FUNCTION_RECORD_OPTIONS_INIT)
 
 #define FLAM_NN_CONVOLUTION_OPTIONS_INIT \
   {sizeof(flam_nn_convolution_options), NULL, 0, NULL, 0, NULL, 0, 1, 1, FLAM_PADDING_CONSTANT, \
    0, NULL, 0, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_convolution_options_init(flam_nn_convolution_options *options) {
-  const flam_nn_convolution_options defaults = FLAM_NN_CONVOLUTION_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_convolution_options, FLAM_NN_CONVOLUTION_OPTIONS_INIT)
 
 #define FLAM_NN_LAYER_NORM_OPTIONS_INIT \
   {sizeof(flam_nn_layer_norm_options), 1e-5, 1, 1, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_layer_norm_options_init(flam_nn_layer_norm_options *options) {
-  const flam_nn_layer_norm_options defaults = FLAM_NN_LAYER_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_layer_norm_options, FLAM_NN_LAYER_NORM_OPTIONS_INIT)
 
 #define FLAM_NN_RMS_NORM_OPTIONS_INIT \
   {sizeof(flam_nn_rms_norm_options), NULL, 1, FLAM_DTYPE_NONE, 0, 0}
-static inline void flam_nn_rms_norm_options_init(flam_nn_rms_norm_options *options) {
-  const flam_nn_rms_norm_options defaults = FLAM_NN_RMS_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_rms_norm_options, FLAM_NN_RMS_NORM_OPTIONS_INIT)
 
 #define FLAM_NN_GROUP_NORM_OPTIONS_INIT \
   {sizeof(flam_nn_group_norm_options), 1e-5, 1, FLAM_DTYPE_NONE, 0, 0}
-static inline void flam_nn_group_norm_options_init(flam_nn_group_norm_options *options) {
-  const flam_nn_group_norm_options defaults = FLAM_NN_GROUP_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_group_norm_options, FLAM_NN_GROUP_NORM_OPTIONS_INIT)
 
 #define FLAM_NN_INSTANCE_NORM_OPTIONS_INIT \
   {sizeof(flam_nn_instance_norm_options), 1e-5, 0.1, 0, 0, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_instance_norm_options_init(flam_nn_instance_norm_options *options) {
-  const flam_nn_instance_norm_options defaults = FLAM_NN_INSTANCE_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_instance_norm_options, FLAM_NN_INSTANCE_NORM_OPTIONS_INIT)
 
-#define FLAM_NN_EMBEDDING_OPTIONS_INIT \
-  {sizeof(flam_nn_embedding_options), NULL, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_embedding_options_init(flam_nn_embedding_options *options) {
-  const flam_nn_embedding_options defaults = FLAM_NN_EMBEDDING_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NN_EMBEDDING_OPTIONS_INIT {sizeof(flam_nn_embedding_options), NULL, FLAM_DTYPE_NONE, 0}
+FLAM_DEFINE_INIT(flam_nn_embedding_options, FLAM_NN_EMBEDDING_OPTIONS_INIT)
 
 #define FLAM_NN_EMBEDDING_BAG_OPTIONS_INIT \
   {sizeof(flam_nn_embedding_bag_options), FLAM_BAG_MEAN, 0, NULL, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_embedding_bag_options_init(flam_nn_embedding_bag_options *options) {
-  const flam_nn_embedding_bag_options defaults = FLAM_NN_EMBEDDING_BAG_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_embedding_bag_options, FLAM_NN_EMBEDDING_BAG_OPTIONS_INIT)
 
 #define FLAM_NN_RECURRENT_OPTIONS_INIT \
   {sizeof(flam_nn_recurrent_options), 1, 1, 0, 0, 0, 0, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_recurrent_options_init(flam_nn_recurrent_options *options) {
-  const flam_nn_recurrent_options defaults = FLAM_NN_RECURRENT_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_recurrent_options, FLAM_NN_RECURRENT_OPTIONS_INIT)
 
 #define FLAM_NN_RECURRENT_CELL_OPTIONS_INIT \
   {sizeof(flam_nn_recurrent_cell_options), 1, FLAM_DTYPE_NONE, 0, 0}
-static inline void flam_nn_recurrent_cell_options_init(flam_nn_recurrent_cell_options *options) {
-  const flam_nn_recurrent_cell_options defaults = FLAM_NN_RECURRENT_CELL_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_recurrent_cell_options, FLAM_NN_RECURRENT_CELL_OPTIONS_INIT)
 
 #define FLAM_NN_MULTIHEAD_ATTENTION_OPTIONS_INIT \
   {sizeof(flam_nn_multihead_attention_options), 0, 1, 0, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_multihead_attention_options_init(flam_nn_multihead_attention_options *options) {
-  const flam_nn_multihead_attention_options defaults = FLAM_NN_MULTIHEAD_ATTENTION_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_multihead_attention_options, FLAM_NN_MULTIHEAD_ATTENTION_OPTIONS_INIT)
 
-#define FLAM_CLOSE_OPTIONS_INIT \
-  {sizeof(flam_close_options), 1e-5, 1e-8, 0, 0}
-static inline void flam_close_options_init(flam_close_options *options) {
-  const flam_close_options defaults = FLAM_CLOSE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_CLOSE_OPTIONS_INIT {sizeof(flam_close_options), 1e-5, 1e-8, 0, 0}
+FLAM_DEFINE_INIT(flam_close_options, FLAM_CLOSE_OPTIONS_INIT)
 
-#define FLAM_CONV_OPTIONS_INIT \
-  {sizeof(flam_conv_options), NULL, 0, NULL, 0, NULL, 0, 1}
-static inline void flam_conv_options_init(flam_conv_options *options) {
-  const flam_conv_options defaults = FLAM_CONV_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_CONV_OPTIONS_INIT {sizeof(flam_conv_options), NULL, 0, NULL, 0, NULL, 0, 1}
+FLAM_DEFINE_INIT(flam_conv_options, FLAM_CONV_OPTIONS_INIT)
 
 #define FLAM_CONV_TRANSPOSE_OPTIONS_INIT \
   {sizeof(flam_conv_transpose_options), NULL, 0, NULL, 0, NULL, 0, 1, NULL, 0}
-static inline void flam_conv_transpose_options_init(flam_conv_transpose_options *options) {
-  const flam_conv_transpose_options defaults = FLAM_CONV_TRANSPOSE_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_conv_transpose_options, FLAM_CONV_TRANSPOSE_OPTIONS_INIT)
 
-#define FLAM_CREATION_OPTIONS_INIT \
-  {sizeof(flam_creation_options), FLAM_DTYPE_NONE, 0, 0, 0}
-static inline void flam_creation_options_init(flam_creation_options *options) {
-  const flam_creation_options defaults = FLAM_CREATION_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_CREATION_OPTIONS_INIT {sizeof(flam_creation_options), FLAM_DTYPE_NONE, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_creation_options, FLAM_CREATION_OPTIONS_INIT)
 
-#define FLAM_TO_OPTIONS_INIT \
-  {sizeof(flam_to_options), 0, 0}
-static inline void flam_to_options_init(flam_to_options *options) {
-  const flam_to_options defaults = FLAM_TO_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_TO_OPTIONS_INIT {sizeof(flam_to_options), 0, 0}
+FLAM_DEFINE_INIT(flam_to_options, FLAM_TO_OPTIONS_INIT)
 
-#define FLAM_LOGSPACE_OPTIONS_INIT \
-  {sizeof(flam_logspace_options), 10, FLAM_DTYPE_NONE, 0, 0, 0}
-static inline void flam_logspace_options_init(flam_logspace_options *options) {
-  const flam_logspace_options defaults = FLAM_LOGSPACE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LOGSPACE_OPTIONS_INIT {sizeof(flam_logspace_options), 10, FLAM_DTYPE_NONE, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_logspace_options, FLAM_LOGSPACE_OPTIONS_INIT)
 
-#define FLAM_EYE_OPTIONS_INIT \
-  {sizeof(flam_eye_options), NULL, FLAM_DTYPE_NONE, 0, 0, 0}
-static inline void flam_eye_options_init(flam_eye_options *options) {
-  const flam_eye_options defaults = FLAM_EYE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_EYE_OPTIONS_INIT {sizeof(flam_eye_options), NULL, FLAM_DTYPE_NONE, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_eye_options, FLAM_EYE_OPTIONS_INIT)
 
-#define FLAM_LOADER_OPTIONS_INIT \
-  {sizeof(flam_loader_options), 1, 0, 0, 0, 2, 0, 0, 0}
-static inline void flam_loader_options_init(flam_loader_options *options) {
-  const flam_loader_options defaults = FLAM_LOADER_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LOADER_OPTIONS_INIT {sizeof(flam_loader_options), 1, 0, 0, 0, 2, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_loader_options, FLAM_LOADER_OPTIONS_INIT)
 
-#define FLAM_COSINE_SIMILARITY_OPTIONS_INIT \
-  {sizeof(flam_cosine_similarity_options), 1, 1e-8}
-static inline void flam_cosine_similarity_options_init(flam_cosine_similarity_options *options) {
-  const flam_cosine_similarity_options defaults = FLAM_COSINE_SIMILARITY_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_COSINE_SIMILARITY_OPTIONS_INIT {sizeof(flam_cosine_similarity_options), 1, 1e-8}
+FLAM_DEFINE_INIT(flam_cosine_similarity_options, FLAM_COSINE_SIMILARITY_OPTIONS_INIT)
 
-#define FLAM_PAIRWISE_DISTANCE_OPTIONS_INIT \
-  {sizeof(flam_pairwise_distance_options), 2, 1e-6, 0, 0}
-static inline void flam_pairwise_distance_options_init(flam_pairwise_distance_options *options) {
-  const flam_pairwise_distance_options defaults = FLAM_PAIRWISE_DISTANCE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PAIRWISE_DISTANCE_OPTIONS_INIT {sizeof(flam_pairwise_distance_options), 2, 1e-6, 0, 0}
+FLAM_DEFINE_INIT(flam_pairwise_distance_options, FLAM_PAIRWISE_DISTANCE_OPTIONS_INIT)
 
-#define FLAM_EMBEDDING_BAG_OPTIONS_INIT \
-  {sizeof(flam_embedding_bag_options), FLAM_BAG_MEAN, 0, NULL}
-static inline void flam_embedding_bag_options_init(flam_embedding_bag_options *options) {
-  const flam_embedding_bag_options defaults = FLAM_EMBEDDING_BAG_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_EMBEDDING_BAG_OPTIONS_INIT {sizeof(flam_embedding_bag_options), FLAM_BAG_MEAN, 0, NULL}
+FLAM_DEFINE_INIT(flam_embedding_bag_options, FLAM_EMBEDDING_BAG_OPTIONS_INIT)
 
 #define FLAM_GRAPH_CAPTURE_BEGIN_OPTIONS_INIT \
   {sizeof(flam_graph_capture_begin_options), NULL, 0, FLAM_CAPTURE_GLOBAL}
-static inline void flam_graph_capture_begin_options_init(flam_graph_capture_begin_options *options) {
-  const flam_graph_capture_begin_options defaults = FLAM_GRAPH_CAPTURE_BEGIN_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_graph_capture_begin_options, FLAM_GRAPH_CAPTURE_BEGIN_OPTIONS_INIT)
 
 #define FLAM_INTERPOLATE_OPTIONS_INIT \
   {sizeof(flam_interpolate_options), NULL, 0, NULL, 0, FLAM_INTERPOLATION_NEAREST, NULL, NULL, \
    0, 0}
-static inline void flam_interpolate_options_init(flam_interpolate_options *options) {
-  const flam_interpolate_options defaults = FLAM_INTERPOLATE_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_interpolate_options, FLAM_INTERPOLATE_OPTIONS_INIT)
 
 #define FLAM_GRID_SAMPLE_OPTIONS_INIT \
   {sizeof(flam_grid_sample_options), FLAM_INTERPOLATION_BILINEAR, FLAM_GRID_ZEROS, NULL}
-static inline void flam_grid_sample_options_init(flam_grid_sample_options *options) {
-  const flam_grid_sample_options defaults = FLAM_GRID_SAMPLE_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_grid_sample_options, FLAM_GRID_SAMPLE_OPTIONS_INIT)
 
-#define FLAM_IM2COL_OPTIONS_INIT \
-  {sizeof(flam_im2col_options), NULL, 0, NULL, 0, NULL, 0}
-static inline void flam_im2col_options_init(flam_im2col_options *options) {
-  const flam_im2col_options defaults = FLAM_IM2COL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_IM2COL_OPTIONS_INIT {sizeof(flam_im2col_options), NULL, 0, NULL, 0, NULL, 0}
+FLAM_DEFINE_INIT(flam_im2col_options, FLAM_IM2COL_OPTIONS_INIT)
 
-#define FLAM_INDEX_PUT_OPTIONS_INIT \
-  {sizeof(flam_index_put_options), NULL, 0, 0, 0}
-static inline void flam_index_put_options_init(flam_index_put_options *options) {
-  const flam_index_put_options defaults = FLAM_INDEX_PUT_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_INDEX_PUT_OPTIONS_INIT {sizeof(flam_index_put_options), NULL, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_index_put_options, FLAM_INDEX_PUT_OPTIONS_INIT)
 
-#define FLAM_INIT_UNIFORM_OPTIONS_INIT \
-  {sizeof(flam_init_uniform_options), 0, 1, NULL}
-static inline void flam_init_uniform_options_init(flam_init_uniform_options *options) {
-  const flam_init_uniform_options defaults = FLAM_INIT_UNIFORM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_INIT_UNIFORM_OPTIONS_INIT {sizeof(flam_init_uniform_options), 0, 1, NULL}
+FLAM_DEFINE_INIT(flam_init_uniform_options, FLAM_INIT_UNIFORM_OPTIONS_INIT)
 
 #define FLAM_INIT_TRUNC_NORMAL_OPTIONS_INIT \
   {sizeof(flam_init_trunc_normal_options), 0, 1, -2, 2, NULL}
-static inline void flam_init_trunc_normal_options_init(flam_init_trunc_normal_options *options) {
-  const flam_init_trunc_normal_options defaults = FLAM_INIT_TRUNC_NORMAL_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_init_trunc_normal_options, FLAM_INIT_TRUNC_NORMAL_OPTIONS_INIT)
 
-#define FLAM_INIT_XAVIER_OPTIONS_INIT \
-  {sizeof(flam_init_xavier_options), 1, NULL}
-static inline void flam_init_xavier_options_init(flam_init_xavier_options *options) {
-  const flam_init_xavier_options defaults = FLAM_INIT_XAVIER_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_INIT_XAVIER_OPTIONS_INIT {sizeof(flam_init_xavier_options), 1, NULL}
+FLAM_DEFINE_INIT(flam_init_xavier_options, FLAM_INIT_XAVIER_OPTIONS_INIT)
 
 #define FLAM_INIT_KAIMING_OPTIONS_INIT \
   {sizeof(flam_init_kaiming_options), 1.4142135623730951, FLAM_FAN_IN, NULL}
-static inline void flam_init_kaiming_options_init(flam_init_kaiming_options *options) {
-  const flam_init_kaiming_options defaults = FLAM_INIT_KAIMING_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_init_kaiming_options, FLAM_INIT_KAIMING_OPTIONS_INIT)
 
-#define FLAM_INIT_ORTHOGONAL_OPTIONS_INIT \
-  {sizeof(flam_init_orthogonal_options), 1, NULL}
-static inline void flam_init_orthogonal_options_init(flam_init_orthogonal_options *options) {
-  const flam_init_orthogonal_options defaults = FLAM_INIT_ORTHOGONAL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_INIT_ORTHOGONAL_OPTIONS_INIT {sizeof(flam_init_orthogonal_options), 1, NULL}
+FLAM_DEFINE_INIT(flam_init_orthogonal_options, FLAM_INIT_ORTHOGONAL_OPTIONS_INIT)
 
-#define FLAM_INIT_SPARSE_OPTIONS_INIT \
-  {sizeof(flam_init_sparse_options), 0.01, NULL}
-static inline void flam_init_sparse_options_init(flam_init_sparse_options *options) {
-  const flam_init_sparse_options defaults = FLAM_INIT_SPARSE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_INIT_SPARSE_OPTIONS_INIT {sizeof(flam_init_sparse_options), 0.01, NULL}
+FLAM_DEFINE_INIT(flam_init_sparse_options, FLAM_INIT_SPARSE_OPTIONS_INIT)
 
-#define FLAM_NN_LINEAR_OPTIONS_INIT \
-  {sizeof(flam_nn_linear_options), 1, FLAM_DTYPE_NONE, 0, 0}
-static inline void flam_nn_linear_options_init(flam_nn_linear_options *options) {
-  const flam_nn_linear_options defaults = FLAM_NN_LINEAR_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NN_LINEAR_OPTIONS_INIT {sizeof(flam_nn_linear_options), 1, FLAM_DTYPE_NONE, 0, 0}
+FLAM_DEFINE_INIT(flam_nn_linear_options, FLAM_NN_LINEAR_OPTIONS_INIT)
 
 #define FLAM_NN_BATCH_NORM_OPTIONS_INIT \
   {sizeof(flam_nn_batch_norm_options), 1e-5, 0.1, 1, 1, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_batch_norm_options_init(flam_nn_batch_norm_options *options) {
-  const flam_nn_batch_norm_options defaults = FLAM_NN_BATCH_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_batch_norm_options, FLAM_NN_BATCH_NORM_OPTIONS_INIT)
 
-#define FLAM_NN_FLATTEN_OPTIONS_INIT \
-  {sizeof(flam_nn_flatten_options), 1, -1}
-static inline void flam_nn_flatten_options_init(flam_nn_flatten_options *options) {
-  const flam_nn_flatten_options defaults = FLAM_NN_FLATTEN_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NN_FLATTEN_OPTIONS_INIT {sizeof(flam_nn_flatten_options), 1, -1}
+FLAM_DEFINE_INIT(flam_nn_flatten_options, FLAM_NN_FLATTEN_OPTIONS_INIT)
 
-#define FLAM_NN_RRELU_OPTIONS_INIT \
-  {sizeof(flam_nn_rrelu_options), 0.125, 0.3333333333333333}
-static inline void flam_nn_rrelu_options_init(flam_nn_rrelu_options *options) {
-  const flam_nn_rrelu_options defaults = FLAM_NN_RRELU_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NN_RRELU_OPTIONS_INIT {sizeof(flam_nn_rrelu_options), 0.125, 0.3333333333333333}
+FLAM_DEFINE_INIT(flam_nn_rrelu_options, FLAM_NN_RRELU_OPTIONS_INIT)
 
-#define FLAM_NN_PRELU_OPTIONS_INIT \
-  {sizeof(flam_nn_prelu_options), 1, 0.25, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_prelu_options_init(flam_nn_prelu_options *options) {
-  const flam_nn_prelu_options defaults = FLAM_NN_PRELU_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NN_PRELU_OPTIONS_INIT {sizeof(flam_nn_prelu_options), 1, 0.25, FLAM_DTYPE_NONE, 0}
+FLAM_DEFINE_INIT(flam_nn_prelu_options, FLAM_NN_PRELU_OPTIONS_INIT)
 
-#define FLAM_NN_BILINEAR_OPTIONS_INIT \
-  {sizeof(flam_nn_bilinear_options), 1, FLAM_DTYPE_NONE, 0, 0}
-static inline void flam_nn_bilinear_options_init(flam_nn_bilinear_options *options) {
-  const flam_nn_bilinear_options defaults = FLAM_NN_BILINEAR_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NN_BILINEAR_OPTIONS_INIT {sizeof(flam_nn_bilinear_options), 1, FLAM_DTYPE_NONE, 0, 0}
+FLAM_DEFINE_INIT(flam_nn_bilinear_options, FLAM_NN_BILINEAR_OPTIONS_INIT)
 
-#define FLAM_NN_MAX_UNPOOL_OPTIONS_INIT \
-  {sizeof(flam_nn_max_unpool_options), NULL, 0, NULL, 0}
-static inline void flam_nn_max_unpool_options_init(flam_nn_max_unpool_options *options) {
-  const flam_nn_max_unpool_options defaults = FLAM_NN_MAX_UNPOOL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NN_MAX_UNPOOL_OPTIONS_INIT {sizeof(flam_nn_max_unpool_options), NULL, 0, NULL, 0}
+FLAM_DEFINE_INIT(flam_nn_max_unpool_options, FLAM_NN_MAX_UNPOOL_OPTIONS_INIT)
 
-#define FLAM_NN_PAD_OPTIONS_INIT \
-  {sizeof(flam_nn_pad_options), FLAM_PADDING_CONSTANT, 0}
-static inline void flam_nn_pad_options_init(flam_nn_pad_options *options) {
-  const flam_nn_pad_options defaults = FLAM_NN_PAD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NN_PAD_OPTIONS_INIT {sizeof(flam_nn_pad_options), FLAM_PADDING_CONSTANT, 0}
+FLAM_DEFINE_INIT(flam_nn_pad_options, FLAM_NN_PAD_OPTIONS_INIT)
 
-#define FLAM_LINALG_SOLVE_EX_OPTIONS_INIT \
-  {sizeof(flam_linalg_solve_ex_options), 1, 0}
-static inline void flam_linalg_solve_ex_options_init(flam_linalg_solve_ex_options *options) {
-  const flam_linalg_solve_ex_options defaults = FLAM_LINALG_SOLVE_EX_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LINALG_SOLVE_EX_OPTIONS_INIT {sizeof(flam_linalg_solve_ex_options), 1, 0}
+FLAM_DEFINE_INIT(flam_linalg_solve_ex_options, FLAM_LINALG_SOLVE_EX_OPTIONS_INIT)
 
 #define FLAM_LINALG_SOLVE_TRIANGULAR_OPTIONS_INIT \
   {sizeof(flam_linalg_solve_triangular_options), 1, 0}
-static inline void flam_linalg_solve_triangular_options_init(flam_linalg_solve_triangular_options *options) {
-  const flam_linalg_solve_triangular_options defaults = FLAM_LINALG_SOLVE_TRIANGULAR_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_linalg_solve_triangular_options, FLAM_LINALG_SOLVE_TRIANGULAR_OPTIONS_INIT)
 
-#define FLAM_LINALG_CHOLESKY_EX_OPTIONS_INIT \
-  {sizeof(flam_linalg_cholesky_ex_options), 0, 0}
-static inline void flam_linalg_cholesky_ex_options_init(flam_linalg_cholesky_ex_options *options) {
-  const flam_linalg_cholesky_ex_options defaults = FLAM_LINALG_CHOLESKY_EX_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LINALG_CHOLESKY_EX_OPTIONS_INIT {sizeof(flam_linalg_cholesky_ex_options), 0, 0}
+FLAM_DEFINE_INIT(flam_linalg_cholesky_ex_options, FLAM_LINALG_CHOLESKY_EX_OPTIONS_INIT)
 
-#define FLAM_LINALG_SVD_OPTIONS_INIT \
-  {sizeof(flam_linalg_svd_options), 1, NULL}
-static inline void flam_linalg_svd_options_init(flam_linalg_svd_options *options) {
-  const flam_linalg_svd_options defaults = FLAM_LINALG_SVD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LINALG_SVD_OPTIONS_INIT {sizeof(flam_linalg_svd_options), 1, NULL}
+FLAM_DEFINE_INIT(flam_linalg_svd_options, FLAM_LINALG_SVD_OPTIONS_INIT)
 
-#define FLAM_SVD_LOWRANK_OPTIONS_INIT \
-  {sizeof(flam_svd_lowrank_options), 6, 2, NULL}
-static inline void flam_svd_lowrank_options_init(flam_svd_lowrank_options *options) {
-  const flam_svd_lowrank_options defaults = FLAM_SVD_LOWRANK_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_SVD_LOWRANK_OPTIONS_INIT {sizeof(flam_svd_lowrank_options), 6, 2, NULL}
+FLAM_DEFINE_INIT(flam_svd_lowrank_options, FLAM_SVD_LOWRANK_OPTIONS_INIT)
 
-#define FLAM_PCA_LOWRANK_OPTIONS_INIT \
-  {sizeof(flam_pca_lowrank_options), NULL, 1, 2}
-static inline void flam_pca_lowrank_options_init(flam_pca_lowrank_options *options) {
-  const flam_pca_lowrank_options defaults = FLAM_PCA_LOWRANK_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PCA_LOWRANK_OPTIONS_INIT {sizeof(flam_pca_lowrank_options), NULL, 1, 2}
+FLAM_DEFINE_INIT(flam_pca_lowrank_options, FLAM_PCA_LOWRANK_OPTIONS_INIT)
 
-#define FLAM_LINALG_TOLERANCE_OPTIONS_INIT \
-  {sizeof(flam_linalg_tolerance_options), NULL, NULL, 0, 0}
-static inline void flam_linalg_tolerance_options_init(flam_linalg_tolerance_options *options) {
-  const flam_linalg_tolerance_options defaults = FLAM_LINALG_TOLERANCE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LINALG_TOLERANCE_OPTIONS_INIT {sizeof(flam_linalg_tolerance_options), NULL, NULL, 0, 0}
+FLAM_DEFINE_INIT(flam_linalg_tolerance_options, FLAM_LINALG_TOLERANCE_OPTIONS_INIT)
 
-#define FLAM_LINALG_LSTSQ_OPTIONS_INIT \
-  {sizeof(flam_linalg_lstsq_options), NULL, NULL}
-static inline void flam_linalg_lstsq_options_init(flam_linalg_lstsq_options *options) {
-  const flam_linalg_lstsq_options defaults = FLAM_LINALG_LSTSQ_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LINALG_LSTSQ_OPTIONS_INIT {sizeof(flam_linalg_lstsq_options), NULL, NULL}
+FLAM_DEFINE_INIT(flam_linalg_lstsq_options, FLAM_LINALG_LSTSQ_OPTIONS_INIT)
 
 #define FLAM_LINALG_MATRIX_NORM_BY_NAME_OPTIONS_INIT \
   {sizeof(flam_linalg_matrix_norm_by_name_options), "fro", NULL, 0, 0, FLAM_DTYPE_NONE}
-static inline void flam_linalg_matrix_norm_by_name_options_init(flam_linalg_matrix_norm_by_name_options *options) {
-  const flam_linalg_matrix_norm_by_name_options defaults = FLAM_LINALG_MATRIX_NORM_BY_NAME_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_linalg_matrix_norm_by_name_options, FLAM_LINALG_MATRIX_NORM_BY_NAME_OPTIONS_INIT)
 
 #define FLAM_LINALG_NORM_OPTIONS_INIT \
   {sizeof(flam_linalg_norm_options), NULL, NULL, 0, 0, FLAM_DTYPE_NONE}
-static inline void flam_linalg_norm_options_init(flam_linalg_norm_options *options) {
-  const flam_linalg_norm_options defaults = FLAM_LINALG_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_linalg_norm_options, FLAM_LINALG_NORM_OPTIONS_INIT)
 
-#define FLAM_LINALG_LU_FACTOR_EX_OPTIONS_INIT \
-  {sizeof(flam_linalg_lu_factor_ex_options), 1, 0}
-static inline void flam_linalg_lu_factor_ex_options_init(flam_linalg_lu_factor_ex_options *options) {
-  const flam_linalg_lu_factor_ex_options defaults = FLAM_LINALG_LU_FACTOR_EX_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LINALG_LU_FACTOR_EX_OPTIONS_INIT {sizeof(flam_linalg_lu_factor_ex_options), 1, 0}
+FLAM_DEFINE_INIT(flam_linalg_lu_factor_ex_options, FLAM_LINALG_LU_FACTOR_EX_OPTIONS_INIT)
 
-#define FLAM_LINALG_LU_SOLVE_OPTIONS_INIT \
-  {sizeof(flam_linalg_lu_solve_options), 1, 0}
-static inline void flam_linalg_lu_solve_options_init(flam_linalg_lu_solve_options *options) {
-  const flam_linalg_lu_solve_options defaults = FLAM_LINALG_LU_SOLVE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LINALG_LU_SOLVE_OPTIONS_INIT {sizeof(flam_linalg_lu_solve_options), 1, 0}
+FLAM_DEFINE_INIT(flam_linalg_lu_solve_options, FLAM_LINALG_LU_SOLVE_OPTIONS_INIT)
 
-#define FLAM_ORMQR_OPTIONS_INIT \
-  {sizeof(flam_ormqr_options), 1, 0}
-static inline void flam_ormqr_options_init(flam_ormqr_options *options) {
-  const flam_ormqr_options defaults = FLAM_ORMQR_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ORMQR_OPTIONS_INIT {sizeof(flam_ormqr_options), 1, 0}
+FLAM_DEFINE_INIT(flam_ormqr_options, FLAM_ORMQR_OPTIONS_INIT)
 
-#define FLAM_LU_UNPACK_OPTIONS_INIT \
-  {sizeof(flam_lu_unpack_options), 1, 1}
-static inline void flam_lu_unpack_options_init(flam_lu_unpack_options *options) {
-  const flam_lu_unpack_options defaults = FLAM_LU_UNPACK_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LU_UNPACK_OPTIONS_INIT {sizeof(flam_lu_unpack_options), 1, 1}
+FLAM_DEFINE_INIT(flam_lu_unpack_options, FLAM_LU_UNPACK_OPTIONS_INIT)
 
 #define FLAM_SMOOTH_L1_LOSS_OPTIONS_INIT \
   {sizeof(flam_smooth_l1_loss_options), FLAM_REDUCTION_MEAN, 1}
-static inline void flam_smooth_l1_loss_options_init(flam_smooth_l1_loss_options *options) {
-  const flam_smooth_l1_loss_options defaults = FLAM_SMOOTH_L1_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_smooth_l1_loss_options, FLAM_SMOOTH_L1_LOSS_OPTIONS_INIT)
 
-#define FLAM_HUBER_LOSS_OPTIONS_INIT \
-  {sizeof(flam_huber_loss_options), FLAM_REDUCTION_MEAN, 1}
-static inline void flam_huber_loss_options_init(flam_huber_loss_options *options) {
-  const flam_huber_loss_options defaults = FLAM_HUBER_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_HUBER_LOSS_OPTIONS_INIT {sizeof(flam_huber_loss_options), FLAM_REDUCTION_MEAN, 1}
+FLAM_DEFINE_INIT(flam_huber_loss_options, FLAM_HUBER_LOSS_OPTIONS_INIT)
 
 #define FLAM_CROSS_ENTROPY_OPTIONS_INIT \
   {sizeof(flam_cross_entropy_options), -100, FLAM_REDUCTION_MEAN, 0}
-static inline void flam_cross_entropy_options_init(flam_cross_entropy_options *options) {
-  const flam_cross_entropy_options defaults = FLAM_CROSS_ENTROPY_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_cross_entropy_options, FLAM_CROSS_ENTROPY_OPTIONS_INIT)
 
 #define FLAM_LINEAR_CROSS_ENTROPY_OPTIONS_INIT \
   {sizeof(flam_linear_cross_entropy_options), NULL, 0, 0, 0, FLAM_REDUCTION_MEAN, 0}
-static inline void flam_linear_cross_entropy_options_init(flam_linear_cross_entropy_options *options) {
-  const flam_linear_cross_entropy_options defaults = FLAM_LINEAR_CROSS_ENTROPY_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_linear_cross_entropy_options, FLAM_LINEAR_CROSS_ENTROPY_OPTIONS_INIT)
 
-#define FLAM_NLL_LOSS_OPTIONS_INIT \
-  {sizeof(flam_nll_loss_options), -100, FLAM_REDUCTION_MEAN, 0}
-static inline void flam_nll_loss_options_init(flam_nll_loss_options *options) {
-  const flam_nll_loss_options defaults = FLAM_NLL_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NLL_LOSS_OPTIONS_INIT {sizeof(flam_nll_loss_options), -100, FLAM_REDUCTION_MEAN, 0}
+FLAM_DEFINE_INIT(flam_nll_loss_options, FLAM_NLL_LOSS_OPTIONS_INIT)
 
-#define FLAM_KL_DIV_OPTIONS_INIT \
-  {sizeof(flam_kl_div_options), FLAM_REDUCTION_MEAN, 0}
-static inline void flam_kl_div_options_init(flam_kl_div_options *options) {
-  const flam_kl_div_options defaults = FLAM_KL_DIV_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_KL_DIV_OPTIONS_INIT {sizeof(flam_kl_div_options), FLAM_REDUCTION_MEAN, 0}
+FLAM_DEFINE_INIT(flam_kl_div_options, FLAM_KL_DIV_OPTIONS_INIT)
 
-#define FLAM_CTC_LOSS_OPTIONS_INIT \
-  {sizeof(flam_ctc_loss_options), 0, FLAM_REDUCTION_MEAN, 0}
-static inline void flam_ctc_loss_options_init(flam_ctc_loss_options *options) {
-  const flam_ctc_loss_options defaults = FLAM_CTC_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_CTC_LOSS_OPTIONS_INIT {sizeof(flam_ctc_loss_options), 0, FLAM_REDUCTION_MEAN, 0}
+FLAM_DEFINE_INIT(flam_ctc_loss_options, FLAM_CTC_LOSS_OPTIONS_INIT)
 
-#define FLAM_MARGIN_LOSS_OPTIONS_INIT \
-  {sizeof(flam_margin_loss_options), 0, FLAM_REDUCTION_MEAN, 0}
-static inline void flam_margin_loss_options_init(flam_margin_loss_options *options) {
-  const flam_margin_loss_options defaults = FLAM_MARGIN_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_MARGIN_LOSS_OPTIONS_INIT {sizeof(flam_margin_loss_options), 0, FLAM_REDUCTION_MEAN, 0}
+FLAM_DEFINE_INIT(flam_margin_loss_options, FLAM_MARGIN_LOSS_OPTIONS_INIT)
 
 #define FLAM_HINGE_EMBEDDING_LOSS_OPTIONS_INIT \
   {sizeof(flam_hinge_embedding_loss_options), 1, FLAM_REDUCTION_MEAN, 0}
-static inline void flam_hinge_embedding_loss_options_init(flam_hinge_embedding_loss_options *options) {
-  const flam_hinge_embedding_loss_options defaults = FLAM_HINGE_EMBEDDING_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_hinge_embedding_loss_options, FLAM_HINGE_EMBEDDING_LOSS_OPTIONS_INIT)
 
 #define FLAM_TRIPLET_MARGIN_LOSS_OPTIONS_INIT \
   {sizeof(flam_triplet_margin_loss_options), 1, 2, 1e-6, 0, FLAM_REDUCTION_MEAN}
-static inline void flam_triplet_margin_loss_options_init(flam_triplet_margin_loss_options *options) {
-  const flam_triplet_margin_loss_options defaults = FLAM_TRIPLET_MARGIN_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_triplet_margin_loss_options, FLAM_TRIPLET_MARGIN_LOSS_OPTIONS_INIT)
 
 #define FLAM_MULTI_MARGIN_LOSS_OPTIONS_INIT \
   {sizeof(flam_multi_margin_loss_options), 1, 1, FLAM_REDUCTION_MEAN, 0}
-static inline void flam_multi_margin_loss_options_init(flam_multi_margin_loss_options *options) {
-  const flam_multi_margin_loss_options defaults = FLAM_MULTI_MARGIN_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_multi_margin_loss_options, FLAM_MULTI_MARGIN_LOSS_OPTIONS_INIT)
 
 #define FLAM_POISSON_NLL_LOSS_OPTIONS_INIT \
   {sizeof(flam_poisson_nll_loss_options), 1, 0, 1e-8, FLAM_REDUCTION_MEAN, 0}
-static inline void flam_poisson_nll_loss_options_init(flam_poisson_nll_loss_options *options) {
-  const flam_poisson_nll_loss_options defaults = FLAM_POISSON_NLL_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_poisson_nll_loss_options, FLAM_POISSON_NLL_LOSS_OPTIONS_INIT)
 
 #define FLAM_GAUSSIAN_NLL_LOSS_OPTIONS_INIT \
   {sizeof(flam_gaussian_nll_loss_options), 0, 1e-6, FLAM_REDUCTION_MEAN, 0}
-static inline void flam_gaussian_nll_loss_options_init(flam_gaussian_nll_loss_options *options) {
-  const flam_gaussian_nll_loss_options defaults = FLAM_GAUSSIAN_NLL_LOSS_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_gaussian_nll_loss_options, FLAM_GAUSSIAN_NLL_LOSS_OPTIONS_INIT)
 
-#define FLAM_ADDMM_OPTIONS_INIT \
-  {sizeof(flam_addmm_options), 1, 1}
-static inline void flam_addmm_options_init(flam_addmm_options *options) {
-  const flam_addmm_options defaults = FLAM_ADDMM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ADDMM_OPTIONS_INIT {sizeof(flam_addmm_options), 1, 1}
+FLAM_DEFINE_INIT(flam_addmm_options, FLAM_ADDMM_OPTIONS_INIT)
 
-#define FLAM_DIAG_EMBED_OPTIONS_INIT \
-  {sizeof(flam_diag_embed_options), 0, -2, -1}
-static inline void flam_diag_embed_options_init(flam_diag_embed_options *options) {
-  const flam_diag_embed_options defaults = FLAM_DIAG_EMBED_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_DIAG_EMBED_OPTIONS_INIT {sizeof(flam_diag_embed_options), 0, -2, -1}
+FLAM_DEFINE_INIT(flam_diag_embed_options, FLAM_DIAG_EMBED_OPTIONS_INIT)
 
-#define FLAM_TRIANGLE_INDICES_OPTIONS_INIT \
-  {sizeof(flam_triangle_indices_options), 0, FLAM_I64, 0}
-static inline void flam_triangle_indices_options_init(flam_triangle_indices_options *options) {
-  const flam_triangle_indices_options defaults = FLAM_TRIANGLE_INDICES_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_TRIANGLE_INDICES_OPTIONS_INIT {sizeof(flam_triangle_indices_options), 0, FLAM_I64, 0}
+FLAM_DEFINE_INIT(flam_triangle_indices_options, FLAM_TRIANGLE_INDICES_OPTIONS_INIT)
 
 #define FLAM_CDIST_OPTIONS_INIT \
   {sizeof(flam_cdist_options), 2, FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY, 0}
-static inline void flam_cdist_options_init(flam_cdist_options *options) {
-  const flam_cdist_options defaults = FLAM_CDIST_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_cdist_options, FLAM_CDIST_OPTIONS_INIT)
 
-#define FLAM_VANDER_OPTIONS_INIT \
-  {sizeof(flam_vander_options), NULL, 0, 0}
-static inline void flam_vander_options_init(flam_vander_options *options) {
-  const flam_vander_options defaults = FLAM_VANDER_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_VANDER_OPTIONS_INIT {sizeof(flam_vander_options), NULL, 0, 0}
+FLAM_DEFINE_INIT(flam_vander_options, FLAM_VANDER_OPTIONS_INIT)
 
-#define FLAM_MODULE_TO_OPTIONS_INIT \
-  {sizeof(flam_module_to_options), 0, 0}
-static inline void flam_module_to_options_init(flam_module_to_options *options) {
-  const flam_module_to_options defaults = FLAM_MODULE_TO_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_MODULE_TO_OPTIONS_INIT {sizeof(flam_module_to_options), 0, 0}
+FLAM_DEFINE_INIT(flam_module_to_options, FLAM_MODULE_TO_OPTIONS_INIT)
 
-#define FLAM_BATCH_NORM_OPTIONS_INIT \
-  {sizeof(flam_batch_norm_options), 0, 0.1, 1e-5}
-static inline void flam_batch_norm_options_init(flam_batch_norm_options *options) {
-  const flam_batch_norm_options defaults = FLAM_BATCH_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_BATCH_NORM_OPTIONS_INIT {sizeof(flam_batch_norm_options), 0, 0.1, 1e-5}
+FLAM_DEFINE_INIT(flam_batch_norm_options, FLAM_BATCH_NORM_OPTIONS_INIT)
 
-#define FLAM_INSTANCE_NORM_OPTIONS_INIT \
-  {sizeof(flam_instance_norm_options), 1, 0.1, 1e-5}
-static inline void flam_instance_norm_options_init(flam_instance_norm_options *options) {
-  const flam_instance_norm_options defaults = FLAM_INSTANCE_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_INSTANCE_NORM_OPTIONS_INIT {sizeof(flam_instance_norm_options), 1, 0.1, 1e-5}
+FLAM_DEFINE_INIT(flam_instance_norm_options, FLAM_INSTANCE_NORM_OPTIONS_INIT)
 
 #define FLAM_LOCAL_RESPONSE_NORM_OPTIONS_INIT \
   {sizeof(flam_local_response_norm_options), 1e-4, 0.75, 1}
-static inline void flam_local_response_norm_options_init(flam_local_response_norm_options *options) {
-  const flam_local_response_norm_options defaults = FLAM_LOCAL_RESPONSE_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_local_response_norm_options, FLAM_LOCAL_RESPONSE_NORM_OPTIONS_INIT)
 
-#define FLAM_NORMALIZE_OPTIONS_INIT \
-  {sizeof(flam_normalize_options), 2, NULL, 0, 1e-12}
-static inline void flam_normalize_options_init(flam_normalize_options *options) {
-  const flam_normalize_options defaults = FLAM_NORMALIZE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NORMALIZE_OPTIONS_INIT {sizeof(flam_normalize_options), 2, NULL, 0, 1e-12}
+FLAM_DEFINE_INIT(flam_normalize_options, FLAM_NORMALIZE_OPTIONS_INIT)
 
-#define FLAM_CLIP_GRAD_NORM_OPTIONS_INIT \
-  {sizeof(flam_clip_grad_norm_options), 2, 0, 0}
-static inline void flam_clip_grad_norm_options_init(flam_clip_grad_norm_options *options) {
-  const flam_clip_grad_norm_options defaults = FLAM_CLIP_GRAD_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_CLIP_GRAD_NORM_OPTIONS_INIT {sizeof(flam_clip_grad_norm_options), 2, 0, 0}
+FLAM_DEFINE_INIT(flam_clip_grad_norm_options, FLAM_CLIP_GRAD_NORM_OPTIONS_INIT)
 
-#define FLAM_SGD_OPTIONS_INIT \
-  {sizeof(flam_sgd_options), 1e-3, 0, 0, 0, 0, 0}
-static inline void flam_sgd_options_init(flam_sgd_options *options) {
-  const flam_sgd_options defaults = FLAM_SGD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_SGD_OPTIONS_INIT {sizeof(flam_sgd_options), 1e-3, 0, 0, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_sgd_options, FLAM_SGD_OPTIONS_INIT)
 
-#define FLAM_ADAM_OPTIONS_INIT \
-  {sizeof(flam_adam_options), 1e-3, 0.9, 0.999, 1e-8, 0, 0, 0}
-static inline void flam_adam_options_init(flam_adam_options *options) {
-  const flam_adam_options defaults = FLAM_ADAM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ADAM_OPTIONS_INIT {sizeof(flam_adam_options), 1e-3, 0.9, 0.999, 1e-8, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_adam_options, FLAM_ADAM_OPTIONS_INIT)
 
-#define FLAM_ADAMW_OPTIONS_INIT \
-  {sizeof(flam_adamw_options), 1e-3, 0.9, 0.999, 1e-8, 1e-2, 0, 0}
-static inline void flam_adamw_options_init(flam_adamw_options *options) {
-  const flam_adamw_options defaults = FLAM_ADAMW_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ADAMW_OPTIONS_INIT {sizeof(flam_adamw_options), 1e-3, 0.9, 0.999, 1e-8, 1e-2, 0, 0}
+FLAM_DEFINE_INIT(flam_adamw_options, FLAM_ADAMW_OPTIONS_INIT)
 
-#define FLAM_RMSPROP_OPTIONS_INIT \
-  {sizeof(flam_rmsprop_options), 1e-2, 0.99, 1e-8, 0, 0, 0, 0}
-static inline void flam_rmsprop_options_init(flam_rmsprop_options *options) {
-  const flam_rmsprop_options defaults = FLAM_RMSPROP_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_RMSPROP_OPTIONS_INIT {sizeof(flam_rmsprop_options), 1e-2, 0.99, 1e-8, 0, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_rmsprop_options, FLAM_RMSPROP_OPTIONS_INIT)
 
-#define FLAM_ADAGRAD_OPTIONS_INIT \
-  {sizeof(flam_adagrad_options), 1e-2, 0, 0, 0, 1e-10, 0, 0}
-static inline void flam_adagrad_options_init(flam_adagrad_options *options) {
-  const flam_adagrad_options defaults = FLAM_ADAGRAD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ADAGRAD_OPTIONS_INIT {sizeof(flam_adagrad_options), 1e-2, 0, 0, 0, 1e-10, 0, 0}
+FLAM_DEFINE_INIT(flam_adagrad_options, FLAM_ADAGRAD_OPTIONS_INIT)
 
-#define FLAM_ADADELTA_OPTIONS_INIT \
-  {sizeof(flam_adadelta_options), 1.0, 0.9, 1e-6, 0, 0, 0}
-static inline void flam_adadelta_options_init(flam_adadelta_options *options) {
-  const flam_adadelta_options defaults = FLAM_ADADELTA_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ADADELTA_OPTIONS_INIT {sizeof(flam_adadelta_options), 1.0, 0.9, 1e-6, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_adadelta_options, FLAM_ADADELTA_OPTIONS_INIT)
 
-#define FLAM_ADAMAX_OPTIONS_INIT \
-  {sizeof(flam_adamax_options), 2e-3, 0.9, 0.999, 1e-8, 0, 0, 0}
-static inline void flam_adamax_options_init(flam_adamax_options *options) {
-  const flam_adamax_options defaults = FLAM_ADAMAX_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ADAMAX_OPTIONS_INIT {sizeof(flam_adamax_options), 2e-3, 0.9, 0.999, 1e-8, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_adamax_options, FLAM_ADAMAX_OPTIONS_INIT)
 
-#define FLAM_NADAM_OPTIONS_INIT \
-  {sizeof(flam_nadam_options), 2e-3, 0.9, 0.999, 1e-8, 0, 4e-3, 0, 0}
-static inline void flam_nadam_options_init(flam_nadam_options *options) {
-  const flam_nadam_options defaults = FLAM_NADAM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NADAM_OPTIONS_INIT {sizeof(flam_nadam_options), 2e-3, 0.9, 0.999, 1e-8, 0, 4e-3, 0, 0}
+FLAM_DEFINE_INIT(flam_nadam_options, FLAM_NADAM_OPTIONS_INIT)
 
-#define FLAM_RADAM_OPTIONS_INIT \
-  {sizeof(flam_radam_options), 1e-3, 0.9, 0.999, 1e-8, 0, 0, 0}
-static inline void flam_radam_options_init(flam_radam_options *options) {
-  const flam_radam_options defaults = FLAM_RADAM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_RADAM_OPTIONS_INIT {sizeof(flam_radam_options), 1e-3, 0.9, 0.999, 1e-8, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_radam_options, FLAM_RADAM_OPTIONS_INIT)
 
-#define FLAM_ASGD_OPTIONS_INIT \
-  {sizeof(flam_asgd_options), 1e-2, 1e-4, 0.75, 1e6, 0, 0, 0}
-static inline void flam_asgd_options_init(flam_asgd_options *options) {
-  const flam_asgd_options defaults = FLAM_ASGD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ASGD_OPTIONS_INIT {sizeof(flam_asgd_options), 1e-2, 1e-4, 0.75, 1e6, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_asgd_options, FLAM_ASGD_OPTIONS_INIT)
 
-#define FLAM_RPROP_OPTIONS_INIT \
-  {sizeof(flam_rprop_options), 1e-2, 0.5, 1.2, 1e-6, 50, 0, 0}
-static inline void flam_rprop_options_init(flam_rprop_options *options) {
-  const flam_rprop_options defaults = FLAM_RPROP_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_RPROP_OPTIONS_INIT {sizeof(flam_rprop_options), 1e-2, 0.5, 1.2, 1e-6, 50, 0, 0}
+FLAM_DEFINE_INIT(flam_rprop_options, FLAM_RPROP_OPTIONS_INIT)
 
 #define FLAM_ADAFACTOR_OPTIONS_INIT \
   {sizeof(flam_adafactor_options), 1e-2, -0.8, NULL, 1e-3, 1, 0, 0, 0}
-static inline void flam_adafactor_options_init(flam_adafactor_options *options) {
-  const flam_adafactor_options defaults = FLAM_ADAFACTOR_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_adafactor_options, FLAM_ADAFACTOR_OPTIONS_INIT)
 
 #define FLAM_MUON_OPTIONS_INIT \
   {sizeof(flam_muon_options), 1e-3, 0.1, 0.95, 1, 3.4445, -4.7750, 2.0315, 1e-7, 5, \
    FLAM_MUON_ORIGINAL, 0}
-static inline void flam_muon_options_init(flam_muon_options *options) {
-  const flam_muon_options defaults = FLAM_MUON_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_muon_options, FLAM_MUON_OPTIONS_INIT)
 
-#define FLAM_LBFGS_OPTIONS_INIT \
-  {sizeof(flam_lbfgs_options), 1, 20, 0, 1e-7, 1e-9, 100, 0, 0}
-static inline void flam_lbfgs_options_init(flam_lbfgs_options *options) {
-  const flam_lbfgs_options defaults = FLAM_LBFGS_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LBFGS_OPTIONS_INIT {sizeof(flam_lbfgs_options), 1, 20, 0, 1e-7, 1e-9, 100, 0, 0}
+FLAM_DEFINE_INIT(flam_lbfgs_options, FLAM_LBFGS_OPTIONS_INIT)
 
-#define FLAM_RULE_STEP_OPTIONS_INIT \
-  {sizeof(flam_rule_step_options), NULL, 0, 0, NULL, NULL}
-static inline void flam_rule_step_options_init(flam_rule_step_options *options) {
-  const flam_rule_step_options defaults = FLAM_RULE_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_RULE_STEP_OPTIONS_INIT {sizeof(flam_rule_step_options), NULL, 0, 0, NULL, NULL}
+FLAM_DEFINE_INIT(flam_rule_step_options, FLAM_RULE_STEP_OPTIONS_INIT)
 
-#define FLAM_PAD_OPTIONS_INIT \
-  {sizeof(flam_pad_options), FLAM_PADDING_CONSTANT, NULL}
-static inline void flam_pad_options_init(flam_pad_options *options) {
-  const flam_pad_options defaults = FLAM_PAD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PAD_OPTIONS_INIT {sizeof(flam_pad_options), FLAM_PADDING_CONSTANT, NULL}
+FLAM_DEFINE_INIT(flam_pad_options, FLAM_PAD_OPTIONS_INIT)
 
-#define FLAM_PLOT_PANEL_OPTIONS_INIT \
-  {sizeof(flam_plot_panel_options), NULL, NULL, 0, 0}
-static inline void flam_plot_panel_options_init(flam_plot_panel_options *options) {
-  const flam_plot_panel_options defaults = FLAM_PLOT_PANEL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PLOT_PANEL_OPTIONS_INIT {sizeof(flam_plot_panel_options), NULL, NULL, 0, 0}
+FLAM_DEFINE_INIT(flam_plot_panel_options, FLAM_PLOT_PANEL_OPTIONS_INIT)
 
-#define FLAM_MAX_POOL_OPTIONS_INIT \
-  {sizeof(flam_max_pool_options), NULL, 0, NULL, 0, NULL, 0, 0, 0}
-static inline void flam_max_pool_options_init(flam_max_pool_options *options) {
-  const flam_max_pool_options defaults = FLAM_MAX_POOL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_MAX_POOL_OPTIONS_INIT {sizeof(flam_max_pool_options), NULL, 0, NULL, 0, NULL, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_max_pool_options, FLAM_MAX_POOL_OPTIONS_INIT)
 
-#define FLAM_AVG_POOL_OPTIONS_INIT \
-  {sizeof(flam_avg_pool_options), NULL, 0, NULL, 0, 0, 1, NULL}
-static inline void flam_avg_pool_options_init(flam_avg_pool_options *options) {
-  const flam_avg_pool_options defaults = FLAM_AVG_POOL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_AVG_POOL_OPTIONS_INIT {sizeof(flam_avg_pool_options), NULL, 0, NULL, 0, 0, 1, NULL}
+FLAM_DEFINE_INIT(flam_avg_pool_options, FLAM_AVG_POOL_OPTIONS_INIT)
 
-#define FLAM_AVG_POOL1D_OPTIONS_INIT \
-  {sizeof(flam_avg_pool1d_options), NULL, 0, NULL, 0, 0, 1}
-static inline void flam_avg_pool1d_options_init(flam_avg_pool1d_options *options) {
-  const flam_avg_pool1d_options defaults = FLAM_AVG_POOL1D_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_AVG_POOL1D_OPTIONS_INIT {sizeof(flam_avg_pool1d_options), NULL, 0, NULL, 0, 0, 1}
+FLAM_DEFINE_INIT(flam_avg_pool1d_options, FLAM_AVG_POOL1D_OPTIONS_INIT)
 
-#define FLAM_LP_POOL_OPTIONS_INIT \
-  {sizeof(flam_lp_pool_options), NULL, 0, 0, 0}
-static inline void flam_lp_pool_options_init(flam_lp_pool_options *options) {
-  const flam_lp_pool_options defaults = FLAM_LP_POOL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LP_POOL_OPTIONS_INIT {sizeof(flam_lp_pool_options), NULL, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_lp_pool_options, FLAM_LP_POOL_OPTIONS_INIT)
 
-#define FLAM_PROFILER_OPTIONS_INIT \
-  {sizeof(flam_profiler_options), 0, 0, 0, 1}
-static inline void flam_profiler_options_init(flam_profiler_options *options) {
-  const flam_profiler_options defaults = FLAM_PROFILER_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PROFILER_OPTIONS_INIT {sizeof(flam_profiler_options), 0, 0, 0, 1}
+FLAM_DEFINE_INIT(flam_profiler_options, FLAM_PROFILER_OPTIONS_INIT)
 
-#define FLAM_PROFILE_TABLE_OPTIONS_INIT \
-  {sizeof(flam_profile_table_options), NULL, 100, 0, 0}
-static inline void flam_profile_table_options_init(flam_profile_table_options *options) {
-  const flam_profile_table_options defaults = FLAM_PROFILE_TABLE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PROFILE_TABLE_OPTIONS_INIT {sizeof(flam_profile_table_options), NULL, 100, 0, 0}
+FLAM_DEFINE_INIT(flam_profile_table_options, FLAM_PROFILE_TABLE_OPTIONS_INIT)
 
-#define FLAM_PROFILE_AVERAGES_OPTIONS_INIT \
-  {sizeof(flam_profile_averages_options), 0, 0}
-static inline void flam_profile_averages_options_init(flam_profile_averages_options *options) {
-  const flam_profile_averages_options defaults = FLAM_PROFILE_AVERAGES_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PROFILE_AVERAGES_OPTIONS_INIT {sizeof(flam_profile_averages_options), 0, 0}
+FLAM_DEFINE_INIT(flam_profile_averages_options, FLAM_PROFILE_AVERAGES_OPTIONS_INIT)
 
-#define FLAM_PROGRESS_OPTIONS_INIT \
-  {sizeof(flam_progress_options), 0, NULL}
-static inline void flam_progress_options_init(flam_progress_options *options) {
-  const flam_progress_options defaults = FLAM_PROGRESS_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PROGRESS_OPTIONS_INIT {sizeof(flam_progress_options), 0, NULL}
+FLAM_DEFINE_INIT(flam_progress_options, FLAM_PROGRESS_OPTIONS_INIT)
 
 #define FLAM_PROGRESS_TO_TEXT_OPTIONS_INIT \
   {sizeof(flam_progress_to_text_options), FLAM_PROGRESS_AUTOMATIC, 0}
-static inline void flam_progress_to_text_options_init(flam_progress_to_text_options *options) {
-  const flam_progress_to_text_options defaults = FLAM_PROGRESS_TO_TEXT_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_progress_to_text_options, FLAM_PROGRESS_TO_TEXT_OPTIONS_INIT)
 
-#define FLAM_PROGRESS_LINE_OPTIONS_INIT \
-  {sizeof(flam_progress_line_options), 80, 0, 0, 0}
-static inline void flam_progress_line_options_init(flam_progress_line_options *options) {
-  const flam_progress_line_options defaults = FLAM_PROGRESS_LINE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PROGRESS_LINE_OPTIONS_INIT {sizeof(flam_progress_line_options), 80, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_progress_line_options, FLAM_PROGRESS_LINE_OPTIONS_INIT)
 
-#define FLAM_RANDOM_OPTIONS_INIT \
-  {sizeof(flam_random_options), NULL, FLAM_DTYPE_NONE, 0, 0, 0}
-static inline void flam_random_options_init(flam_random_options *options) {
-  const flam_random_options defaults = FLAM_RANDOM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_RANDOM_OPTIONS_INIT {sizeof(flam_random_options), NULL, FLAM_DTYPE_NONE, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_random_options, FLAM_RANDOM_OPTIONS_INIT)
 
-#define FLAM_RANDINT_OPTIONS_INIT \
-  {sizeof(flam_randint_options), NULL, FLAM_I64, 0, 0, 0}
-static inline void flam_randint_options_init(flam_randint_options *options) {
-  const flam_randint_options defaults = FLAM_RANDINT_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_RANDINT_OPTIONS_INIT {sizeof(flam_randint_options), NULL, FLAM_I64, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_randint_options, FLAM_RANDINT_OPTIONS_INIT)
 
-#define FLAM_UNIFORM_OPTIONS_INIT \
-  {sizeof(flam_uniform_options), 0, 1, NULL}
-static inline void flam_uniform_options_init(flam_uniform_options *options) {
-  const flam_uniform_options defaults = FLAM_UNIFORM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_UNIFORM_OPTIONS_INIT {sizeof(flam_uniform_options), 0, 1, NULL}
+FLAM_DEFINE_INIT(flam_uniform_options, FLAM_UNIFORM_OPTIONS_INIT)
 
-#define FLAM_NORMAL_OPTIONS_INIT \
-  {sizeof(flam_normal_options), 0, 1, NULL}
-static inline void flam_normal_options_init(flam_normal_options *options) {
-  const flam_normal_options defaults = FLAM_NORMAL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NORMAL_OPTIONS_INIT {sizeof(flam_normal_options), 0, 1, NULL}
+FLAM_DEFINE_INIT(flam_normal_options, FLAM_NORMAL_OPTIONS_INIT)
 
-#define FLAM_EXPONENTIAL_OPTIONS_INIT \
-  {sizeof(flam_exponential_options), 1, NULL}
-static inline void flam_exponential_options_init(flam_exponential_options *options) {
-  const flam_exponential_options defaults = FLAM_EXPONENTIAL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_EXPONENTIAL_OPTIONS_INIT {sizeof(flam_exponential_options), 1, NULL}
+FLAM_DEFINE_INIT(flam_exponential_options, FLAM_EXPONENTIAL_OPTIONS_INIT)
 
-#define FLAM_BERNOULLI_OPTIONS_INIT \
-  {sizeof(flam_bernoulli_options), 0.5, NULL}
-static inline void flam_bernoulli_options_init(flam_bernoulli_options *options) {
-  const flam_bernoulli_options defaults = FLAM_BERNOULLI_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_BERNOULLI_OPTIONS_INIT {sizeof(flam_bernoulli_options), 0.5, NULL}
+FLAM_DEFINE_INIT(flam_bernoulli_options, FLAM_BERNOULLI_OPTIONS_INIT)
 
-#define FLAM_CAUCHY_OPTIONS_INIT \
-  {sizeof(flam_cauchy_options), 0, 1, NULL}
-static inline void flam_cauchy_options_init(flam_cauchy_options *options) {
-  const flam_cauchy_options defaults = FLAM_CAUCHY_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_CAUCHY_OPTIONS_INIT {sizeof(flam_cauchy_options), 0, 1, NULL}
+FLAM_DEFINE_INIT(flam_cauchy_options, FLAM_CAUCHY_OPTIONS_INIT)
 
-#define FLAM_LOG_NORMAL_OPTIONS_INIT \
-  {sizeof(flam_log_normal_options), 1, 2, NULL}
-static inline void flam_log_normal_options_init(flam_log_normal_options *options) {
-  const flam_log_normal_options defaults = FLAM_LOG_NORMAL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LOG_NORMAL_OPTIONS_INIT {sizeof(flam_log_normal_options), 1, 2, NULL}
+FLAM_DEFINE_INIT(flam_log_normal_options, FLAM_LOG_NORMAL_OPTIONS_INIT)
 
-#define FLAM_MULTINOMIAL_OPTIONS_INIT \
-  {sizeof(flam_multinomial_options), 0, NULL}
-static inline void flam_multinomial_options_init(flam_multinomial_options *options) {
-  const flam_multinomial_options defaults = FLAM_MULTINOMIAL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_MULTINOMIAL_OPTIONS_INIT {sizeof(flam_multinomial_options), 0, NULL}
+FLAM_DEFINE_INIT(flam_multinomial_options, FLAM_MULTINOMIAL_OPTIONS_INIT)
 
-#define FLAM_DROPOUT_OPTIONS_INIT \
-  {sizeof(flam_dropout_options), 0.5, 1, 0}
-static inline void flam_dropout_options_init(flam_dropout_options *options) {
-  const flam_dropout_options defaults = FLAM_DROPOUT_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_DROPOUT_OPTIONS_INIT {sizeof(flam_dropout_options), 0.5, 1, 0}
+FLAM_DEFINE_INIT(flam_dropout_options, FLAM_DROPOUT_OPTIONS_INIT)
 
-#define FLAM_RNN_OPTIONS_INIT \
-  {sizeof(flam_rnn_options), 1, 1, 0, 0, 0, 0, 0}
-static inline void flam_rnn_options_init(flam_rnn_options *options) {
-  const flam_rnn_options defaults = FLAM_RNN_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_RNN_OPTIONS_INIT {sizeof(flam_rnn_options), 1, 1, 0, 0, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_rnn_options, FLAM_RNN_OPTIONS_INIT)
 
-#define FLAM_LSTM_OPTIONS_INIT \
-  {sizeof(flam_lstm_options), NULL, 0, 1, 1, 0, 0, 0, 0, 0}
-static inline void flam_lstm_options_init(flam_lstm_options *options) {
-  const flam_lstm_options defaults = FLAM_LSTM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LSTM_OPTIONS_INIT {sizeof(flam_lstm_options), NULL, 0, 1, 1, 0, 0, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_lstm_options, FLAM_LSTM_OPTIONS_INIT)
 
-#define FLAM_CELL_OPTIONS_INIT \
-  {sizeof(flam_cell_options), NULL, NULL}
-static inline void flam_cell_options_init(flam_cell_options *options) {
-  const flam_cell_options defaults = FLAM_CELL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_CELL_OPTIONS_INIT {sizeof(flam_cell_options), NULL, NULL}
+FLAM_DEFINE_INIT(flam_cell_options, FLAM_CELL_OPTIONS_INIT)
 
-#define FLAM_REDUCE_OPTIONS_INIT \
-  {sizeof(flam_reduce_options), NULL, 0, 0, FLAM_DTYPE_NONE}
-static inline void flam_reduce_options_init(flam_reduce_options *options) {
-  const flam_reduce_options defaults = FLAM_REDUCE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_REDUCE_OPTIONS_INIT {sizeof(flam_reduce_options), NULL, 0, 0, FLAM_DTYPE_NONE}
+FLAM_DEFINE_INIT(flam_reduce_options, FLAM_REDUCE_OPTIONS_INIT)
 
-#define FLAM_PROD_OPTIONS_INIT \
-  {sizeof(flam_prod_options), NULL, 0, FLAM_DTYPE_NONE}
-static inline void flam_prod_options_init(flam_prod_options *options) {
-  const flam_prod_options defaults = FLAM_PROD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_PROD_OPTIONS_INIT {sizeof(flam_prod_options), NULL, 0, FLAM_DTYPE_NONE}
+FLAM_DEFINE_INIT(flam_prod_options, FLAM_PROD_OPTIONS_INIT)
 
-#define FLAM_DIMS_OPTIONS_INIT \
-  {sizeof(flam_dims_options), NULL, 0, 0, 0}
-static inline void flam_dims_options_init(flam_dims_options *options) {
-  const flam_dims_options defaults = FLAM_DIMS_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_DIMS_OPTIONS_INIT {sizeof(flam_dims_options), NULL, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_dims_options, FLAM_DIMS_OPTIONS_INIT)
 
-#define FLAM_DIM_OPTIONS_INIT \
-  {sizeof(flam_dim_options), NULL, 0, 0}
-static inline void flam_dim_options_init(flam_dim_options *options) {
-  const flam_dim_options defaults = FLAM_DIM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_DIM_OPTIONS_INIT {sizeof(flam_dim_options), NULL, 0, 0}
+FLAM_DEFINE_INIT(flam_dim_options, FLAM_DIM_OPTIONS_INIT)
 
-#define FLAM_VAR_OPTIONS_INIT \
-  {sizeof(flam_var_options), NULL, 0, 1, 0, 0}
-static inline void flam_var_options_init(flam_var_options *options) {
-  const flam_var_options defaults = FLAM_VAR_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_VAR_OPTIONS_INIT {sizeof(flam_var_options), NULL, 0, 1, 0, 0}
+FLAM_DEFINE_INIT(flam_var_options, FLAM_VAR_OPTIONS_INIT)
 
-#define FLAM_NORM_OPTIONS_INIT \
-  {sizeof(flam_norm_options), 2, NULL, 0, 0, FLAM_DTYPE_NONE}
-static inline void flam_norm_options_init(flam_norm_options *options) {
-  const flam_norm_options defaults = FLAM_NORM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NORM_OPTIONS_INIT {sizeof(flam_norm_options), 2, NULL, 0, 0, FLAM_DTYPE_NONE}
+FLAM_DEFINE_INIT(flam_norm_options, FLAM_NORM_OPTIONS_INIT)
 
-#define FLAM_DIFF_OPTIONS_INIT \
-  {sizeof(flam_diff_options), 1, -1}
-static inline void flam_diff_options_init(flam_diff_options *options) {
-  const flam_diff_options defaults = FLAM_DIFF_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_DIFF_OPTIONS_INIT {sizeof(flam_diff_options), 1, -1}
+FLAM_DEFINE_INIT(flam_diff_options, FLAM_DIFF_OPTIONS_INIT)
 
-#define FLAM_TRAPEZOID_OPTIONS_INIT \
-  {sizeof(flam_trapezoid_options), 1, -1}
-static inline void flam_trapezoid_options_init(flam_trapezoid_options *options) {
-  const flam_trapezoid_options defaults = FLAM_TRAPEZOID_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_TRAPEZOID_OPTIONS_INIT {sizeof(flam_trapezoid_options), 1, -1}
+FLAM_DEFINE_INIT(flam_trapezoid_options, FLAM_TRAPEZOID_OPTIONS_INIT)
 
-#define FLAM_GRADIENT_OPTIONS_INIT \
-  {sizeof(flam_gradient_options), NULL, 0, NULL, 0, 1}
-static inline void flam_gradient_options_init(flam_gradient_options *options) {
-  const flam_gradient_options defaults = FLAM_GRADIENT_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_GRADIENT_OPTIONS_INIT {sizeof(flam_gradient_options), NULL, 0, NULL, 0, 1}
+FLAM_DEFINE_INIT(flam_gradient_options, FLAM_GRADIENT_OPTIONS_INIT)
 
-#define FLAM_GRADIENT_AT_OPTIONS_INIT \
-  {sizeof(flam_gradient_at_options), NULL, 0, 1}
-static inline void flam_gradient_at_options_init(flam_gradient_at_options *options) {
-  const flam_gradient_at_options defaults = FLAM_GRADIENT_AT_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_GRADIENT_AT_OPTIONS_INIT {sizeof(flam_gradient_at_options), NULL, 0, 1}
+FLAM_DEFINE_INIT(flam_gradient_at_options, FLAM_GRADIENT_AT_OPTIONS_INIT)
 
-#define FLAM_CHECKPOINT_PUSH_OPTIONS_INIT \
-  {sizeof(flam_checkpoint_push_options), 1, 1, 1, 0}
-static inline void flam_checkpoint_push_options_init(flam_checkpoint_push_options *options) {
-  const flam_checkpoint_push_options defaults = FLAM_CHECKPOINT_PUSH_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_CHECKPOINT_PUSH_OPTIONS_INIT {sizeof(flam_checkpoint_push_options), 1, 1, 1, 0}
+FLAM_DEFINE_INIT(flam_checkpoint_push_options, FLAM_CHECKPOINT_PUSH_OPTIONS_INIT)
 
-#define FLAM_CONSTANT_LR_OPTIONS_INIT \
-  {sizeof(flam_constant_lr_options), 0.3333333333333333, 5}
-static inline void flam_constant_lr_options_init(flam_constant_lr_options *options) {
-  const flam_constant_lr_options defaults = FLAM_CONSTANT_LR_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_CONSTANT_LR_OPTIONS_INIT {sizeof(flam_constant_lr_options), 0.3333333333333333, 5}
+FLAM_DEFINE_INIT(flam_constant_lr_options, FLAM_CONSTANT_LR_OPTIONS_INIT)
 
-#define FLAM_LINEAR_LR_OPTIONS_INIT \
-  {sizeof(flam_linear_lr_options), 0.3333333333333333, 1, 5}
-static inline void flam_linear_lr_options_init(flam_linear_lr_options *options) {
-  const flam_linear_lr_options defaults = FLAM_LINEAR_LR_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_LINEAR_LR_OPTIONS_INIT {sizeof(flam_linear_lr_options), 0.3333333333333333, 1, 5}
+FLAM_DEFINE_INIT(flam_linear_lr_options, FLAM_LINEAR_LR_OPTIONS_INIT)
 
-#define FLAM_POLYNOMIAL_LR_OPTIONS_INIT \
-  {sizeof(flam_polynomial_lr_options), 5, 1}
-static inline void flam_polynomial_lr_options_init(flam_polynomial_lr_options *options) {
-  const flam_polynomial_lr_options defaults = FLAM_POLYNOMIAL_LR_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_POLYNOMIAL_LR_OPTIONS_INIT {sizeof(flam_polynomial_lr_options), 5, 1}
+FLAM_DEFINE_INIT(flam_polynomial_lr_options, FLAM_POLYNOMIAL_LR_OPTIONS_INIT)
 
 #define FLAM_COSINE_ANNEALING_WARM_RESTARTS_OPTIONS_INIT \
   {sizeof(flam_cosine_annealing_warm_restarts_options), 1, 0}
-static inline void flam_cosine_annealing_warm_restarts_options_init(flam_cosine_annealing_warm_restarts_options *options) {
-  const flam_cosine_annealing_warm_restarts_options defaults = FLAM_COSINE_ANNEALING_WARM_RESTARTS_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_cosine_annealing_warm_restarts_options, FLAM_COSINE_ANNEALING_WARM_RESTARTS_OPTIONS_INIT)
 
 #define FLAM_CYCLIC_LR_OPTIONS_INIT \
   {sizeof(flam_cyclic_lr_options), 2000, 0, FLAM_CYCLE_TRIANGULAR, 1, 1, 0.8, 0.9}
-static inline void flam_cyclic_lr_options_init(flam_cyclic_lr_options *options) {
-  const flam_cyclic_lr_options defaults = FLAM_CYCLIC_LR_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_cyclic_lr_options, FLAM_CYCLIC_LR_OPTIONS_INIT)
 
 #define FLAM_ONE_CYCLE_LR_OPTIONS_INIT \
   {sizeof(flam_one_cycle_lr_options), 0.3, 0, 1, 0.85, 0.95, 25, 1e4, 0, 0}
-static inline void flam_one_cycle_lr_options_init(flam_one_cycle_lr_options *options) {
-  const flam_one_cycle_lr_options defaults = FLAM_ONE_CYCLE_LR_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_one_cycle_lr_options, FLAM_ONE_CYCLE_LR_OPTIONS_INIT)
 
 #define FLAM_REDUCE_LR_ON_PLATEAU_OPTIONS_INIT \
   {sizeof(flam_reduce_lr_on_plateau_options), 0, 0.1, 10, 1e-4, 0, 0, 0, 1e-8}
-static inline void flam_reduce_lr_on_plateau_options_init(flam_reduce_lr_on_plateau_options *options) {
-  const flam_reduce_lr_on_plateau_options defaults = FLAM_REDUCE_LR_ON_PLATEAU_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_reduce_lr_on_plateau_options, FLAM_REDUCE_LR_ON_PLATEAU_OPTIONS_INIT)
 
-#define FLAM_SCHEDULE_RATE_OPTIONS_INIT \
-  {sizeof(flam_schedule_rate_options), 0, 0}
-static inline void flam_schedule_rate_options_init(flam_schedule_rate_options *options) {
-  const flam_schedule_rate_options defaults = FLAM_SCHEDULE_RATE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_SCHEDULE_RATE_OPTIONS_INIT {sizeof(flam_schedule_rate_options), 0, 0}
+FLAM_DEFINE_INIT(flam_schedule_rate_options, FLAM_SCHEDULE_RATE_OPTIONS_INIT)
 
 #define FLAM_SEARCHSORTED_OPTIONS_INIT \
   {sizeof(flam_searchsorted_options), 0, 0, FLAM_SIDE_UNSPECIFIED, 0}
-static inline void flam_searchsorted_options_init(flam_searchsorted_options *options) {
-  const flam_searchsorted_options defaults = FLAM_SEARCHSORTED_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_searchsorted_options, FLAM_SEARCHSORTED_OPTIONS_INIT)
 
-#define FLAM_BUCKETIZE_OPTIONS_INIT \
-  {sizeof(flam_bucketize_options), 0, 0}
-static inline void flam_bucketize_options_init(flam_bucketize_options *options) {
-  const flam_bucketize_options defaults = FLAM_BUCKETIZE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_BUCKETIZE_OPTIONS_INIT {sizeof(flam_bucketize_options), 0, 0}
+FLAM_DEFINE_INIT(flam_bucketize_options, FLAM_BUCKETIZE_OPTIONS_INIT)
 
-#define FLAM_ISIN_OPTIONS_INIT \
-  {sizeof(flam_isin_options), 0, 0}
-static inline void flam_isin_options_init(flam_isin_options *options) {
-  const flam_isin_options defaults = FLAM_ISIN_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ISIN_OPTIONS_INIT {sizeof(flam_isin_options), 0, 0}
+FLAM_DEFINE_INIT(flam_isin_options, FLAM_ISIN_OPTIONS_INIT)
 
-#define FLAM_HISTC_OPTIONS_INIT \
-  {sizeof(flam_histc_options), 100, 0, 0}
-static inline void flam_histc_options_init(flam_histc_options *options) {
-  const flam_histc_options defaults = FLAM_HISTC_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_HISTC_OPTIONS_INIT {sizeof(flam_histc_options), 100, 0, 0}
+FLAM_DEFINE_INIT(flam_histc_options, FLAM_HISTC_OPTIONS_INIT)
 
-#define FLAM_HISTOGRAM_OPTIONS_INIT \
-  {sizeof(flam_histogram_options), 100, NULL, 0, NULL, 0, 0}
-static inline void flam_histogram_options_init(flam_histogram_options *options) {
-  const flam_histogram_options defaults = FLAM_HISTOGRAM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_HISTOGRAM_OPTIONS_INIT {sizeof(flam_histogram_options), 100, NULL, 0, NULL, 0, 0}
+FLAM_DEFINE_INIT(flam_histogram_options, FLAM_HISTOGRAM_OPTIONS_INIT)
 
-#define FLAM_HISTOGRAM_BETWEEN_OPTIONS_INIT \
-  {sizeof(flam_histogram_between_options), NULL, 0, 0}
-static inline void flam_histogram_between_options_init(flam_histogram_between_options *options) {
-  const flam_histogram_between_options defaults = FLAM_HISTOGRAM_BETWEEN_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_HISTOGRAM_BETWEEN_OPTIONS_INIT {sizeof(flam_histogram_between_options), NULL, 0, 0}
+FLAM_DEFINE_INIT(flam_histogram_between_options, FLAM_HISTOGRAM_BETWEEN_OPTIONS_INIT)
 
-#define FLAM_HISTOGRAMDD_OPTIONS_INIT \
-  {sizeof(flam_histogramdd_options), NULL, 0, NULL, 0, 0}
-static inline void flam_histogramdd_options_init(flam_histogramdd_options *options) {
-  const flam_histogramdd_options defaults = FLAM_HISTOGRAMDD_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_HISTOGRAMDD_OPTIONS_INIT {sizeof(flam_histogramdd_options), NULL, 0, NULL, 0, 0}
+FLAM_DEFINE_INIT(flam_histogramdd_options, FLAM_HISTOGRAMDD_OPTIONS_INIT)
 
-#define FLAM_HISTOGRAMDD_BETWEEN_OPTIONS_INIT \
-  {sizeof(flam_histogramdd_between_options), NULL, 0, 0}
-static inline void flam_histogramdd_between_options_init(flam_histogramdd_between_options *options) {
-  const flam_histogramdd_between_options defaults = FLAM_HISTOGRAMDD_BETWEEN_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_HISTOGRAMDD_BETWEEN_OPTIONS_INIT {sizeof(flam_histogramdd_between_options), NULL, 0, 0}
+FLAM_DEFINE_INIT(flam_histogramdd_between_options, FLAM_HISTOGRAMDD_BETWEEN_OPTIONS_INIT)
 
-#define FLAM_SLICE_OPTIONS_INIT \
-  {sizeof(flam_slice_options), 0, 0, 9223372036854775807, 1}
-static inline void flam_slice_options_init(flam_slice_options *options) {
-  const flam_slice_options defaults = FLAM_SLICE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_SLICE_OPTIONS_INIT {sizeof(flam_slice_options), 0, 0, 9223372036854775807, 1}
+FLAM_DEFINE_INIT(flam_slice_options, FLAM_SLICE_OPTIONS_INIT)
 
-#define FLAM_FLATTEN_OPTIONS_INIT \
-  {sizeof(flam_flatten_options), 0, -1}
-static inline void flam_flatten_options_init(flam_flatten_options *options) {
-  const flam_flatten_options defaults = FLAM_FLATTEN_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_FLATTEN_OPTIONS_INIT {sizeof(flam_flatten_options), 0, -1}
+FLAM_DEFINE_INIT(flam_flatten_options, FLAM_FLATTEN_OPTIONS_INIT)
 
-#define FLAM_DIAGONAL_OPTIONS_INIT \
-  {sizeof(flam_diagonal_options), 0, 0, 1}
-static inline void flam_diagonal_options_init(flam_diagonal_options *options) {
-  const flam_diagonal_options defaults = FLAM_DIAGONAL_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_DIAGONAL_OPTIONS_INIT {sizeof(flam_diagonal_options), 0, 0, 1}
+FLAM_DEFINE_INIT(flam_diagonal_options, FLAM_DIAGONAL_OPTIONS_INIT)
 
-#define FLAM_SORT_OPTIONS_INIT \
-  {sizeof(flam_sort_options), -1, 0, 0}
-static inline void flam_sort_options_init(flam_sort_options *options) {
-  const flam_sort_options defaults = FLAM_SORT_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_SORT_OPTIONS_INIT {sizeof(flam_sort_options), -1, 0, 0}
+FLAM_DEFINE_INIT(flam_sort_options, FLAM_SORT_OPTIONS_INIT)
 
-#define FLAM_TOPK_OPTIONS_INIT \
-  {sizeof(flam_topk_options), -1, 1, 1}
-static inline void flam_topk_options_init(flam_topk_options *options) {
-  const flam_topk_options defaults = FLAM_TOPK_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_TOPK_OPTIONS_INIT {sizeof(flam_topk_options), -1, 1, 1}
+FLAM_DEFINE_INIT(flam_topk_options, FLAM_TOPK_OPTIONS_INIT)
 
-#define FLAM_ORDER_STATISTIC_OPTIONS_INIT \
-  {sizeof(flam_order_statistic_options), -1, 0, 0}
-static inline void flam_order_statistic_options_init(flam_order_statistic_options *options) {
-  const flam_order_statistic_options defaults = FLAM_ORDER_STATISTIC_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_ORDER_STATISTIC_OPTIONS_INIT {sizeof(flam_order_statistic_options), -1, 0, 0}
+FLAM_DEFINE_INIT(flam_order_statistic_options, FLAM_ORDER_STATISTIC_OPTIONS_INIT)
 
 #define FLAM_QUANTILE_OPTIONS_INIT \
   {sizeof(flam_quantile_options), NULL, 0, FLAM_QUANTILE_INTERPOLATION_LINEAR}
-static inline void flam_quantile_options_init(flam_quantile_options *options) {
-  const flam_quantile_options defaults = FLAM_QUANTILE_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_quantile_options, FLAM_QUANTILE_OPTIONS_INIT)
 
-#define FLAM_UNIQUE_OPTIONS_INIT \
-  {sizeof(flam_unique_options), NULL, 0, 0}
-static inline void flam_unique_options_init(flam_unique_options *options) {
-  const flam_unique_options defaults = FLAM_UNIQUE_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_UNIQUE_OPTIONS_INIT {sizeof(flam_unique_options), NULL, 0, 0}
+FLAM_DEFINE_INIT(flam_unique_options, FLAM_UNIQUE_OPTIONS_INIT)
 
-#define FLAM_NAN_TO_NUM_OPTIONS_INIT \
-  {sizeof(flam_nan_to_num_options), NULL, NULL, NULL}
-static inline void flam_nan_to_num_options_init(flam_nan_to_num_options *options) {
-  const flam_nan_to_num_options defaults = FLAM_NAN_TO_NUM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_NAN_TO_NUM_OPTIONS_INIT {sizeof(flam_nan_to_num_options), NULL, NULL, NULL}
+FLAM_DEFINE_INIT(flam_nan_to_num_options, FLAM_NAN_TO_NUM_OPTIONS_INIT)
 
-#define FLAM_STREAM_OPTIONS_INIT \
-  {sizeof(flam_stream_options), 0, 0}
-static inline void flam_stream_options_init(flam_stream_options *options) {
-  const flam_stream_options defaults = FLAM_STREAM_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_STREAM_OPTIONS_INIT {sizeof(flam_stream_options), 0, 0}
+FLAM_DEFINE_INIT(flam_stream_options, FLAM_STREAM_OPTIONS_INIT)
 
-#define FLAM_EVENT_OPTIONS_INIT \
-  {sizeof(flam_event_options), 0, 0}
-static inline void flam_event_options_init(flam_event_options *options) {
-  const flam_event_options defaults = FLAM_EVENT_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_EVENT_OPTIONS_INIT {sizeof(flam_event_options), 0, 0}
+FLAM_DEFINE_INIT(flam_event_options, FLAM_EVENT_OPTIONS_INIT)
 
-#define FLAM_FORMAT_OPTIONS_INIT \
-  {sizeof(flam_format_options), 4, 1000, 3, 80, -1, 0}
-static inline void flam_format_options_init(flam_format_options *options) {
-  const flam_format_options defaults = FLAM_FORMAT_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_FORMAT_OPTIONS_INIT {sizeof(flam_format_options), 4, 1000, 3, 80, -1, 0}
+FLAM_DEFINE_INIT(flam_format_options, FLAM_FORMAT_OPTIONS_INIT)
 
-#define FLAM_TENSOR_FROM_DATA_OPTIONS_INIT \
-  {sizeof(flam_tensor_from_data_options), 0, 0}
-static inline void flam_tensor_from_data_options_init(flam_tensor_from_data_options *options) {
-  const flam_tensor_from_data_options defaults = FLAM_TENSOR_FROM_DATA_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_TENSOR_FROM_DATA_OPTIONS_INIT {sizeof(flam_tensor_from_data_options), 0, 0}
+FLAM_DEFINE_INIT(flam_tensor_from_data_options, FLAM_TENSOR_FROM_DATA_OPTIONS_INIT)
 
-#define FLAM_TENSOR_FROM_BLOB_OPTIONS_INIT \
-  {sizeof(flam_tensor_from_blob_options), NULL, 0, 0, 0}
-static inline void flam_tensor_from_blob_options_init(flam_tensor_from_blob_options *options) {
-  const flam_tensor_from_blob_options defaults = FLAM_TENSOR_FROM_BLOB_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_TENSOR_FROM_BLOB_OPTIONS_INIT {sizeof(flam_tensor_from_blob_options), NULL, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_tensor_from_blob_options, FLAM_TENSOR_FROM_BLOB_OPTIONS_INIT)
 
 #define FLAM_NN_TRANSFORMER_LAYER_OPTIONS_INIT \
   {sizeof(flam_nn_transformer_layer_options), 2048, 0.1, 0, 1e-5, 0, 0, 1, FLAM_DTYPE_NONE, 0, \
    0}
-static inline void flam_nn_transformer_layer_options_init(flam_nn_transformer_layer_options *options) {
-  const flam_nn_transformer_layer_options defaults = FLAM_NN_TRANSFORMER_LAYER_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_transformer_layer_options, FLAM_NN_TRANSFORMER_LAYER_OPTIONS_INIT)
 
 #define FLAM_NN_TRANSFORMER_OPTIONS_INIT \
   {sizeof(flam_nn_transformer_options), 6, 6, 2048, 0.1, 0, 1e-5, 0, 0, 1, FLAM_DTYPE_NONE, 0, \
    0}
-static inline void flam_nn_transformer_options_init(flam_nn_transformer_options *options) {
-  const flam_nn_transformer_options defaults = FLAM_NN_TRANSFORMER_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_nn_transformer_options, FLAM_NN_TRANSFORMER_OPTIONS_INIT)
 
-#define FLAM_WINDOW_OPTIONS_INIT \
-  {sizeof(flam_window_options), 1, FLAM_DTYPE_NONE, 0, 0}
-static inline void flam_window_options_init(flam_window_options *options) {
-  const flam_window_options defaults = FLAM_WINDOW_OPTIONS_INIT;
-  *options = defaults;
-}
+#define FLAM_WINDOW_OPTIONS_INIT {sizeof(flam_window_options), 1, FLAM_DTYPE_NONE, 0, 0}
+FLAM_DEFINE_INIT(flam_window_options, FLAM_WINDOW_OPTIONS_INIT)
 
 #define FLAM_HAMMING_WINDOW_OPTIONS_INIT \
   {sizeof(flam_hamming_window_options), 1, 0.54, 0.46, FLAM_DTYPE_NONE, 0, 0, 0}
-static inline void flam_hamming_window_options_init(flam_hamming_window_options *options) {
-  const flam_hamming_window_options defaults = FLAM_HAMMING_WINDOW_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_hamming_window_options, FLAM_HAMMING_WINDOW_OPTIONS_INIT)
 
 #define FLAM_KAISER_WINDOW_OPTIONS_INIT \
   {sizeof(flam_kaiser_window_options), 1, 12, FLAM_DTYPE_NONE, 0, 0, 0}
-static inline void flam_kaiser_window_options_init(flam_kaiser_window_options *options) {
-  const flam_kaiser_window_options defaults = FLAM_KAISER_WINDOW_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_kaiser_window_options, FLAM_KAISER_WINDOW_OPTIONS_INIT)
 
 #define FLAM_EXPONENTIAL_WINDOW_OPTIONS_INIT \
   {sizeof(flam_exponential_window_options), 1, FLAM_DTYPE_NONE, 0, 0, NULL, 1}
-static inline void flam_exponential_window_options_init(flam_exponential_window_options *options) {
-  const flam_exponential_window_options defaults = FLAM_EXPONENTIAL_WINDOW_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_exponential_window_options, FLAM_EXPONENTIAL_WINDOW_OPTIONS_INIT)
 
 #define FLAM_GAUSSIAN_WINDOW_OPTIONS_INIT \
   {sizeof(flam_gaussian_window_options), 1, FLAM_DTYPE_NONE, 0, 0, 1}
-static inline void flam_gaussian_window_options_init(flam_gaussian_window_options *options) {
-  const flam_gaussian_window_options defaults = FLAM_GAUSSIAN_WINDOW_OPTIONS_INIT;
-  *options = defaults;
-}
+FLAM_DEFINE_INIT(flam_gaussian_window_options, FLAM_GAUSSIAN_WINDOW_OPTIONS_INIT)
 
 /** In-place form of `flam_relu`: rectified linear unit, `max(x, 0)` elementwise; its slope at 0 is
  * 0, and NaN stays NaN.
@@ -1371,8 +700,8 @@ FLAM_API flam_module *flam_nn_relu(void);
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_leaky_relu_(flam_tensor *input, double
-    negative_slope FLAM_DEFAULT(0.01));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_leaky_relu_(
+    flam_tensor *input, double negative_slope FLAM_DEFAULT(0.01));
 
 /** `flam_leaky_relu` as a module: `x` above 0, else `negative_slope * x`, elementwise.
  *
@@ -1390,8 +719,8 @@ FLAM_API flam_module *flam_nn_leaky_relu(double negative_slope FLAM_DEFAULT(0.01
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_elu_(flam_tensor *input, double alpha
-    FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_elu_(
+    flam_tensor *input, double alpha FLAM_DEFAULT(1));
 
 /** `flam_elu` as a module: exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`,
  * elementwise.
@@ -1428,8 +757,8 @@ FLAM_API flam_module *flam_nn_selu(void);
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`
  *   where `alpha` is 0.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_celu_(flam_tensor *input, double alpha
-    FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_celu_(
+    flam_tensor *input, double alpha FLAM_DEFAULT(1));
 
 /** `flam_celu` as a module: continuously differentiable exponential linear unit: `max(x, 0) +
  * min(0, alpha * (e^(x / alpha) - 1))`.
@@ -1449,8 +778,9 @@ FLAM_API flam_module *flam_nn_celu(double alpha FLAM_DEFAULT(1));
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gelu_out(const flam_tensor *input, flam_gelu_form
-    approximate FLAM_DEFAULT(FLAM_GELU_NONE), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gelu_out(
+    const flam_tensor *input, flam_gelu_form approximate FLAM_DEFAULT(FLAM_GELU_NONE),
+    flam_tensor *out);
 
 /** `flam_gelu` as a module: gaussian error linear unit, `x * Phi(x)` elementwise, Phi the standard
  * normal distribution.
@@ -1500,8 +830,8 @@ FLAM_API flam_module *flam_nn_mish(void);
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_softplus_out(const flam_tensor *input, flam_tensor
-    *out, const flam_softplus_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_softplus_out(
+    const flam_tensor *input, flam_tensor *out, const flam_softplus_options *options);
 
 /** `flam_softplus` as a module: `log(1 + e^(beta x)) / beta` elementwise; `x` itself where `beta
  * x` exceeds `threshold`.
@@ -1536,8 +866,8 @@ FLAM_API flam_module *flam_nn_relu6(void);
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where
  *   `min_val` exceeds `max_val`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_hardtanh_(flam_tensor *input, const
-    flam_hardtanh_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_hardtanh_(
+    flam_tensor *input, const flam_hardtanh_options *options);
 
 /** `flam_hardtanh` as a module: `x` limited to a range, elementwise; its slope outside and at the
  * bounds is 0.
@@ -1585,8 +915,8 @@ FLAM_API flam_module *flam_nn_hardswish(void);
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logsigmoid_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logsigmoid_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_logsigmoid` as a module: `log(sigmoid(x))` elementwise, without overflow.
  *
@@ -1603,8 +933,8 @@ FLAM_API flam_module *flam_nn_logsigmoid(void);
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_threshold_(flam_tensor *input, double threshold,
-    double value);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_threshold_(
+    flam_tensor *input, double threshold, double value);
 
 /** `flam_threshold` into an existing tensor.
  *
@@ -1615,8 +945,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_threshold_(flam_tensor *input, d
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_threshold_out(const flam_tensor *input, double
-    threshold, double value, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_threshold_out(
+    const flam_tensor *input, double threshold, double value, flam_tensor *out);
 
 /** `flam_threshold` as a module: `x` above a threshold, else a constant, elementwise.
  *
@@ -1651,8 +981,9 @@ FLAM_API flam_module *flam_nn_tanhshrink(void);
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not
  *   floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_softmax_out(const flam_tensor *input, int64_t dim,
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_softmax_out(
+    const flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_tensor *out);
 
 /** `flam_softmax` as a module: exponentials of the elements, divided by their sum along a
  * dimension.
@@ -1674,8 +1005,9 @@ FLAM_API flam_module *flam_nn_softmax(int64_t dim, flam_dtype dtype FLAM_DEFAULT
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not
  *   floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_log_softmax_out(const flam_tensor *input, int64_t dim,
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_log_softmax_out(
+    const flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_tensor *out);
 
 /** `flam_log_softmax` as a module: logarithm of the softmax along a dimension, computed without
  * overflow.
@@ -1685,8 +1017,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_log_softmax_out(const flam_tensor 
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_log_softmax(int64_t dim, flam_dtype dtype
-    FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API flam_module *flam_nn_log_softmax(
+    int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** `flam_glu` as a module: gated linear unit, `a * sigmoid(b)` of the halves a and b.
  *
@@ -1704,8 +1036,8 @@ FLAM_API flam_module *flam_nn_glu(int64_t dim FLAM_DEFAULT(-1));
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_rrelu_(flam_tensor *input, const flam_rrelu_options
-    *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_rrelu_(
+    flam_tensor *input, const flam_rrelu_options *options);
 
 /** `flam_hardshrink` into an existing tensor.
  *
@@ -1715,8 +1047,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_rrelu_(flam_tensor *input, const
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hardshrink_out(const flam_tensor *input, double lambd
-    FLAM_DEFAULT(0.5), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hardshrink_out(
+    const flam_tensor *input, double lambd FLAM_DEFAULT(0.5), flam_tensor *out);
 
 /** `flam_hardshrink` as a module: `x` where `|x|` is above `lambd`, else 0.
  *
@@ -1735,8 +1067,8 @@ FLAM_API flam_module *flam_nn_hardshrink(double lambd FLAM_DEFAULT(0.5));
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point. `FLAM_ERROR_INVALID_ARGUMENT`
  *   for a negative `lambd`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_softshrink_out(const flam_tensor *input, double lambd
-    FLAM_DEFAULT(0.5), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_softshrink_out(
+    const flam_tensor *input, double lambd FLAM_DEFAULT(0.5), flam_tensor *out);
 
 /** `flam_softshrink` as a module: `x - lambd` above `lambd`, `x + lambd` below `-lambd`, else 0.
  *
@@ -1769,8 +1101,8 @@ FLAM_BORROWED(scaler) FLAM_API flam_grad_scaler *flam_grad_scaler_keep(flam_grad
  * - returns: `out` itself, without another count.
  * - errors: as `flam_cat`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_column_stack_out(flam_tensor *const *tensors, size_t
-    n_tensors, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_column_stack_out(
+    flam_tensor *const *tensors, size_t n_tensors, flam_tensor *out);
 
 /** In-place form of `flam_index_reduce`: slices joined with those that an index names, by a rule.
  *
@@ -1785,9 +1117,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_column_stack_out(flam_tensor *cons
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another rule.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_reduce_(flam_tensor *input, int64_t dim, const
-    flam_tensor *index, const flam_tensor *source, flam_scatter_rule reduce, flam_bool include_self
-    FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_reduce_(
+    flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
+    flam_scatter_rule reduce, flam_bool include_self FLAM_DEFAULT(1));
 
 /** `flam_index_reduce` into an existing tensor.
  *
@@ -1803,9 +1135,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_reduce_(flam_tensor *input
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another rule.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_reduce_out(const flam_tensor *input, int64_t
-    dim, const flam_tensor *index, const flam_tensor *source, flam_scatter_rule reduce, flam_bool
-    include_self FLAM_DEFAULT(1), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_reduce_out(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
+    flam_scatter_rule reduce, flam_bool include_self FLAM_DEFAULT(1), flam_tensor *out);
 
 /** `flam_slice_scatter` into an existing tensor.
  *
@@ -1816,8 +1148,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_reduce_out(const flam_tensor
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_slice_scatter_out(const flam_tensor *input, const
-    flam_tensor *src, flam_tensor *out, const flam_slice_scatter_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_slice_scatter_out(
+    const flam_tensor *input, const flam_tensor *src, flam_tensor *out,
+    const flam_slice_scatter_options *options);
 
 /** In-place form of `flam_scatter_reduce`: values joined with what is where an index names:
  * `input[index[i][j]][j]` with `src[i][j]` for `dim` 0.
@@ -1831,9 +1164,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_slice_scatter_out(const flam_tenso
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_reduce_(flam_tensor *input, int64_t dim,
-    const flam_tensor *index, const flam_tensor *src, flam_scatter_rule reduce, flam_bool
-    include_self FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_reduce_(
+    flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,
+    flam_scatter_rule reduce, flam_bool include_self FLAM_DEFAULT(1));
 
 /** `flam_scatter_reduce` into an existing tensor.
  *
@@ -1847,9 +1180,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_reduce_(flam_tensor *inp
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_reduce_out(const flam_tensor *input, int64_t
-    dim, const flam_tensor *index, const flam_tensor *src, flam_scatter_rule reduce, flam_bool
-    include_self FLAM_DEFAULT(1), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_reduce_out(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,
+    flam_scatter_rule reduce, flam_bool include_self FLAM_DEFAULT(1), flam_tensor *out);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *
@@ -1950,8 +1283,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_i1e_out(const flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_modified_bessel_k0_out(const flam_tensor *input,
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_modified_bessel_k0_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_modified_bessel_k1` into an existing tensor.
  *
@@ -1960,8 +1293,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_modified_bessel_k0_out(const flam_
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_modified_bessel_k1_out(const flam_tensor *input,
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_modified_bessel_k1_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_scaled_modified_bessel_k0` into an existing tensor.
  *
@@ -1970,8 +1303,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_modified_bessel_k1_out(const flam_
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scaled_modified_bessel_k0_out(const flam_tensor *x,
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scaled_modified_bessel_k0_out(
+    const flam_tensor *x, flam_tensor *out);
 
 /** `flam_scaled_modified_bessel_k1` into an existing tensor.
  *
@@ -1980,8 +1313,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scaled_modified_bessel_k0_out(cons
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scaled_modified_bessel_k1_out(const flam_tensor *x,
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scaled_modified_bessel_k1_out(
+    const flam_tensor *x, flam_tensor *out);
 
 /** `flam_bessel_j0` into an existing tensor.
  *
@@ -1990,8 +1323,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scaled_modified_bessel_k1_out(cons
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_j0_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_j0_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_bessel_j1` into an existing tensor.
  *
@@ -2000,8 +1333,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_j0_out(const flam_tensor *i
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_j1_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_j1_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_bessel_y0` into an existing tensor.
  *
@@ -2010,8 +1343,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_j1_out(const flam_tensor *i
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_y0_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_y0_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_bessel_y1` into an existing tensor.
  *
@@ -2020,8 +1353,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_y0_out(const flam_tensor *i
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_y1_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_y1_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_spherical_bessel_j0` into an existing tensor.
  *
@@ -2030,8 +1363,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_y1_out(const flam_tensor *i
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_spherical_bessel_j0_out(const flam_tensor *x,
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_spherical_bessel_j0_out(
+    const flam_tensor *x, flam_tensor *out);
 
 /** In-place form of `flam_add`: sum, `input + other` elementwise.
  *
@@ -2050,8 +1383,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_(flam_tensor *input, const f
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_add_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_add_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_add` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_add_f64(const flam_tensor *input, double other);
@@ -2074,8 +1407,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_i64_(flam_tensor *input, int
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` for `alpha`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_scaled_(flam_tensor *input, const flam_tensor
-    *other, double alpha FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_scaled_(
+    flam_tensor *input, const flam_tensor *other, double alpha FLAM_DEFAULT(1));
 
 /** `flam_add_scaled` into an existing tensor.
  *
@@ -2087,8 +1420,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_scaled_(flam_tensor *input, 
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` for `alpha`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_add_scaled_out(const flam_tensor *input, const
-    flam_tensor *other, double alpha FLAM_DEFAULT(1), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_add_scaled_out(
+    const flam_tensor *input, const flam_tensor *other, double alpha FLAM_DEFAULT(1),
+    flam_tensor *out);
 
 /** In-place form of `flam_sub`: difference, `input - other` elementwise.
  *
@@ -2107,8 +1441,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_(flam_tensor *input, const f
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sub_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sub_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_sub` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_sub_f64(const flam_tensor *input, double other);
@@ -2132,8 +1466,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_i64_(flam_tensor *input, int
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool and for `alpha`,
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_scaled_(flam_tensor *input, const flam_tensor
-    *other, double alpha FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_scaled_(
+    flam_tensor *input, const flam_tensor *other, double alpha FLAM_DEFAULT(1));
 
 /** `flam_sub_scaled` into an existing tensor.
  *
@@ -2145,8 +1479,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_scaled_(flam_tensor *input, 
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool and for `alpha`,
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sub_scaled_out(const flam_tensor *input, const
-    flam_tensor *other, double alpha FLAM_DEFAULT(1), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sub_scaled_out(
+    const flam_tensor *input, const flam_tensor *other, double alpha FLAM_DEFAULT(1),
+    flam_tensor *out);
 
 /** In-place form of `flam_mul`: product, elementwise.
  *
@@ -2165,8 +1500,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_mul_(flam_tensor *input, const f
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mul_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mul_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_mul` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_mul_f64(const flam_tensor *input, double other);
@@ -2203,8 +1538,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_(flam_tensor *input, const f
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_div_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_div_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_div` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_div_f64(const flam_tensor *input, double other);
@@ -2229,8 +1564,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_i64_(flam_tensor *input, int
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for
  *   bool with a rounding mode.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_rounded_(flam_tensor *input, const flam_tensor
-    *other, flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_rounded_(
+    flam_tensor *input, const flam_tensor *other,
+    flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED));
 
 /** `flam_div_rounded` into an existing tensor.
  *
@@ -2244,9 +1580,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_rounded_(flam_tensor *input,
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for
  *   bool with a rounding mode.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_div_rounded_out(const flam_tensor *input, const
-    flam_tensor *other, flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED),
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_div_rounded_out(
+    const flam_tensor *input, const flam_tensor *other,
+    flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED), flam_tensor *out);
 
 /** In-place form of `flam_floor_divide`: quotient rounded downwards, elementwise.
  *
@@ -2257,8 +1593,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_div_rounded_out(const flam_tensor 
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE`
  *   where both are bool.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_floor_divide` into an existing tensor.
  *
@@ -2270,8 +1606,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_(flam_tensor *input
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE`
  *   where both are bool.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_floor_divide_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_floor_divide_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_floor_divide` where `other` is a number, which takes part in promotion by category
  * only. */
@@ -2287,8 +1623,8 @@ FLAM_API flam_tensor *flam_floor_divide_i64(const flam_tensor *input, int64_t ot
 
 /** `flam_floor_divide_` where `other` is a number, which takes part in promotion by category
  * only. */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_i64_(flam_tensor *input, int64_t
-    other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_i64_(
+    flam_tensor *input, int64_t other);
 
 /** In-place form of `flam_remainder`: `input - other * floor(input / other)` elementwise: the
  * remainder with the sign of `other`, as Python's `%`.
@@ -2300,8 +1636,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_i64_(flam_tensor *i
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
  *   both are bool.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_remainder_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_remainder_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_remainder` into an existing tensor.
  *
@@ -2313,8 +1649,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_remainder_(flam_tensor *input, c
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
  *   both are bool.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_remainder_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_remainder_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_remainder` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_remainder_f64(const flam_tensor *input, double other);
@@ -2350,8 +1686,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fmod_(flam_tensor *input, const 
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
  *   both are bool.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_fmod_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_fmod_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_fmod` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_fmod_f64(const flam_tensor *input, double other);
@@ -2374,8 +1710,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fmod_i64_(flam_tensor *input, in
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number,
  *   `FLAM_ERROR_DTYPE` where both are bool.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_pow_(flam_tensor *input, const flam_tensor
-    *exponent);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_pow_(
+    flam_tensor *input, const flam_tensor *exponent);
 
 /** `flam_pow` into an existing tensor.
  *
@@ -2387,8 +1723,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_pow_(flam_tensor *input, const f
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number,
  *   `FLAM_ERROR_DTYPE` where both are bool.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_pow_out(const flam_tensor *input, const flam_tensor
-    *exponent, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_pow_out(
+    const flam_tensor *input, const flam_tensor *exponent, flam_tensor *out);
 
 /** `flam_pow` where `exponent` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_pow_f64(const flam_tensor *input, double exponent);
@@ -2416,8 +1752,8 @@ FLAM_API flam_tensor *flam_rpow_i64(const flam_tensor *input, int64_t other);
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_maximum_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_maximum_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_minimum` into an existing tensor.
  *
@@ -2427,8 +1763,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_maximum_out(const flam_tensor *inp
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_minimum_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_minimum_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_fmax` into an existing tensor.
  *
@@ -2438,8 +1774,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_minimum_out(const flam_tensor *inp
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_fmax_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_fmax_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_fmin` into an existing tensor.
  *
@@ -2449,8 +1785,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_fmax_out(const flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_fmin_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_fmin_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_atan2`: angle of the vector (`other`, `input`) in radians, elementwise,
  * in [-pi, pi].
@@ -2460,8 +1796,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_fmin_out(const flam_tensor *input,
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_atan2_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_atan2_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_atan2` into an existing tensor.
  *
@@ -2471,8 +1807,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_atan2_(flam_tensor *input, const
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_atan2_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_atan2_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_logical_and`: whether both elements are not 0.
  *
@@ -2481,8 +1817,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_atan2_out(const flam_tensor *input
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_and_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_and_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_logical_and` into an existing tensor.
  *
@@ -2492,8 +1828,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_and_(flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_and_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_and_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_logical_or`: whether at least one element is not 0.
  *
@@ -2502,8 +1838,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_and_out(const flam_tensor 
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_or_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_or_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_logical_or` into an existing tensor.
  *
@@ -2513,8 +1849,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_or_(flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_or_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_or_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_logical_xor`: whether exactly one element is not 0.
  *
@@ -2523,8 +1859,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_or_out(const flam_tensor *
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_xor_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_xor_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_logical_xor` into an existing tensor.
  *
@@ -2534,8 +1870,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_xor_(flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_xor_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_xor_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_bitwise_and`: bitwise and of two elements; of bool the logical one.
  *
@@ -2545,8 +1881,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_xor_out(const flam_tensor 
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_and_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_and_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_bitwise_and` into an existing tensor.
  *
@@ -2557,8 +1893,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_and_(flam_tensor *input,
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_and_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_and_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_bitwise_and` where `other` is a number, which takes part in promotion by category
  * only. */
@@ -2576,8 +1912,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_and_i64_(flam_tensor *in
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_or_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_or_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_bitwise_or` into an existing tensor.
  *
@@ -2588,8 +1924,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_or_(flam_tensor *input, 
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_or_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_or_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_bitwise_or` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_bitwise_or_i64(const flam_tensor *input, int64_t other);
@@ -2607,8 +1943,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_or_i64_(flam_tensor *inp
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_xor_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_xor_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_bitwise_xor` into an existing tensor.
  *
@@ -2619,8 +1955,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_xor_(flam_tensor *input,
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_xor_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_xor_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_bitwise_xor` where `other` is a number, which takes part in promotion by category
  * only. */
@@ -2639,8 +1975,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_xor_i64_(flam_tensor *in
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for bool and floating point.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_left_shift_(flam_tensor *input, const
-    flam_tensor *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_left_shift_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_bitwise_left_shift` into an existing tensor.
  *
@@ -2651,8 +1987,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_left_shift_(flam_tensor 
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for bool and floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_left_shift_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_left_shift_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_bitwise_left_shift` where `other` is a number, which takes part in promotion by
  * category only. */
@@ -2660,8 +1996,8 @@ FLAM_API flam_tensor *flam_bitwise_left_shift_i64(const flam_tensor *input, int6
 
 /** `flam_bitwise_left_shift_` where `other` is a number, which takes part in promotion by
  * category only. */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_left_shift_i64_(flam_tensor *input, int64_t
-    other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_left_shift_i64_(
+    flam_tensor *input, int64_t other);
 
 /** In-place form of `flam_bitwise_right_shift`: `input` shifted right by `other` bits, keeping the
  * sign; -1 or 0 where that is negative or as wide as the dtype.
@@ -2672,8 +2008,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_left_shift_i64_(flam_ten
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for bool and floating point.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_right_shift_(flam_tensor *input, const
-    flam_tensor *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_right_shift_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_bitwise_right_shift` into an existing tensor.
  *
@@ -2684,8 +2020,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_right_shift_(flam_tensor
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for bool and floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_right_shift_out(const flam_tensor *input,
-    const flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_right_shift_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_bitwise_right_shift` where `other` is a number, which takes part in promotion by
  * category only. */
@@ -2693,8 +2029,8 @@ FLAM_API flam_tensor *flam_bitwise_right_shift_i64(const flam_tensor *input, int
 
 /** `flam_bitwise_right_shift_` where `other` is a number, which takes part in promotion by
  * category only. */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_right_shift_i64_(flam_tensor *input, int64_t
-    other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_right_shift_i64_(
+    flam_tensor *input, int64_t other);
 
 /** In-place form of `flam_eq`: whether `input` is equal to `other`, elementwise.
  *
@@ -2715,8 +2051,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_eq_(flam_tensor *input, const fl
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_eq_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_eq_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_eq` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_eq_f64(const flam_tensor *input, double other);
@@ -2749,8 +2085,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ne_(flam_tensor *input, const fl
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ne_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ne_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_ne` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_ne_f64(const flam_tensor *input, double other);
@@ -2783,8 +2119,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lt_(flam_tensor *input, const fl
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lt_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lt_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_lt` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_lt_f64(const flam_tensor *input, double other);
@@ -2817,8 +2153,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_le_(flam_tensor *input, const fl
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_le_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_le_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_le` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_le_f64(const flam_tensor *input, double other);
@@ -2851,8 +2187,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_gt_(flam_tensor *input, const fl
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gt_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gt_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_gt` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_gt_f64(const flam_tensor *input, double other);
@@ -2885,8 +2221,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ge_(flam_tensor *input, const fl
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ge_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ge_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_ge` where `other` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_ge_f64(const flam_tensor *input, double other);
@@ -2901,22 +2237,22 @@ FLAM_API flam_tensor *flam_ge_i64(const flam_tensor *input, int64_t other);
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ge_i64_(flam_tensor *input, int64_t other);
 
 /** `flam_full` where `fill_value` is a number, which takes part in promotion by category only. */
-FLAM_API flam_tensor *flam_full_f64(const int64_t *size, size_t n_size, double fill_value, const
-    flam_creation_options *options);
+FLAM_API flam_tensor *flam_full_f64(
+    const int64_t *size, size_t n_size, double fill_value, const flam_creation_options *options);
 
 /** `flam_full` where `fill_value` is a number, which takes part in promotion by category only. */
-FLAM_API flam_tensor *flam_full_i64(const int64_t *size, size_t n_size, int64_t fill_value, const
-    flam_creation_options *options);
+FLAM_API flam_tensor *flam_full_i64(
+    const int64_t *size, size_t n_size, int64_t fill_value, const flam_creation_options *options);
 
 /** `flam_arange` where `start` and `end` and `step` are numbers, which take part in promotion
  * by category only. */
-FLAM_API flam_tensor *flam_arange_f64(double start, double end, double step, const
-    flam_creation_options *options);
+FLAM_API flam_tensor *flam_arange_f64(
+    double start, double end, double step, const flam_creation_options *options);
 
 /** `flam_arange` where `start` and `end` and `step` are numbers, which take part in promotion
  * by category only. */
-FLAM_API flam_tensor *flam_arange_i64(int64_t start, int64_t end, int64_t step, const
-    flam_creation_options *options);
+FLAM_API flam_tensor *flam_arange_i64(
+    int64_t start, int64_t end, int64_t step, const flam_creation_options *options);
 
 /** `flam_fill_` where `value` is a number, which takes part in promotion by category only. */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fill_f64_(flam_tensor *input, double value);
@@ -2926,13 +2262,13 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fill_i64_(flam_tensor *input, in
 
 /** `flam_full_like` where `fill_value` is a number, which takes part in promotion by category
  * only. */
-FLAM_API flam_tensor *flam_full_like_f64(const flam_tensor *input, double fill_value, const
-    flam_creation_options *options);
+FLAM_API flam_tensor *flam_full_like_f64(
+    const flam_tensor *input, double fill_value, const flam_creation_options *options);
 
 /** `flam_full_like` where `fill_value` is a number, which takes part in promotion by category
  * only. */
-FLAM_API flam_tensor *flam_full_like_i64(const flam_tensor *input, int64_t fill_value, const
-    flam_creation_options *options);
+FLAM_API flam_tensor *flam_full_like_i64(
+    const flam_tensor *input, int64_t fill_value, const flam_creation_options *options);
 
 /** In-place form of `flam_tril`: the lower triangle of matrices; zeros above.
  *
@@ -2941,8 +2277,8 @@ FLAM_API flam_tensor *flam_full_like_i64(const flam_tensor *input, int64_t fill_
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_tril_(flam_tensor *input, int64_t diagonal
-    FLAM_DEFAULT(0));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_tril_(
+    flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0));
 
 /** `flam_tril` into an existing tensor.
  *
@@ -2952,8 +2288,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_tril_(flam_tensor *input, int64_
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_tril_out(const flam_tensor *input, int64_t diagonal
-    FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_tril_out(
+    const flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0), flam_tensor *out);
 
 /** In-place form of `flam_triu`: the upper triangle of matrices; zeros below.
  *
@@ -2962,8 +2298,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_tril_out(const flam_tensor *input,
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_triu_(flam_tensor *input, int64_t diagonal
-    FLAM_DEFAULT(0));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_triu_(
+    flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0));
 
 /** `flam_triu` into an existing tensor.
  *
@@ -2973,8 +2309,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_triu_(flam_tensor *input, int64_
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_triu_out(const flam_tensor *input, int64_t diagonal
-    FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_triu_out(
+    const flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0), flam_tensor *out);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *
@@ -3113,8 +2449,8 @@ FLAM_API flam_module *flam_nn_channel_shuffle(int64_t groups);
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_unfold(const int64_t *kernel_size, size_t n_kernel_size, const
-    flam_im2col_options *options);
+FLAM_API flam_module *flam_nn_unfold(
+    const int64_t *kernel_size, size_t n_kernel_size, const flam_im2col_options *options);
 
 /** `flam_col2im` as a module: sums columns into the images whose windows they are: the transpose
  * of `flam_im2col`.
@@ -3125,8 +2461,9 @@ FLAM_API flam_module *flam_nn_unfold(const int64_t *kernel_size, size_t n_kernel
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_fold(const int64_t *output_size, size_t n_output_size, const int64_t
-    *kernel_size, size_t n_kernel_size, const flam_im2col_options *options);
+FLAM_API flam_module *flam_nn_fold(
+    const int64_t *output_size, size_t n_output_size, const int64_t *kernel_size,
+    size_t n_kernel_size, const flam_im2col_options *options);
 
 /** `flam_index_select` into an existing tensor.
  *
@@ -3138,8 +2475,8 @@ FLAM_API flam_module *flam_nn_fold(const int64_t *output_size, size_t n_output_s
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more
  *   dimensions.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_select_out(const flam_tensor *input, int64_t
-    dim, const flam_tensor *index, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_select_out(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, flam_tensor *out);
 
 /** In-place form of `flam_index_add`: adds slices to the slices of a tensor that an index names;
  * equal indices add up.
@@ -3152,8 +2489,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_select_out(const flam_tensor
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_add_(flam_tensor *input, int64_t dim, const
-    flam_tensor *index, const flam_tensor *source, double alpha FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_add_(
+    flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
+    double alpha FLAM_DEFAULT(1));
 
 /** `flam_index_add` into an existing tensor.
  *
@@ -3166,9 +2504,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_add_(flam_tensor *input, i
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_add_out(const flam_tensor *input, int64_t dim,
-    const flam_tensor *index, const flam_tensor *source, double alpha FLAM_DEFAULT(1), flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_add_out(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
+    double alpha FLAM_DEFAULT(1), flam_tensor *out);
 
 /** In-place form of `flam_index_copy`: replaces the slices that an index names.
  *
@@ -3179,8 +2517,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_add_out(const flam_tensor *i
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_copy_(flam_tensor *input, int64_t dim, const
-    flam_tensor *index, const flam_tensor *source);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_copy_(
+    flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source);
 
 /** `flam_index_copy` into an existing tensor.
  *
@@ -3192,8 +2530,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_copy_(flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_copy_out(const flam_tensor *input, int64_t dim,
-    const flam_tensor *index, const flam_tensor *source, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_copy_out(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
+    flam_tensor *out);
 
 /** In-place form of `flam_index_fill`: sets the slices that an index names to one value.
  *
@@ -3205,8 +2544,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_copy_out(const flam_tensor *
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not
  *   0-d.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_fill_(flam_tensor *input, int64_t dim, const
-    flam_tensor *index, const flam_tensor *value);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_fill_(
+    flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *value);
 
 /** `flam_gather` into an existing tensor.
  *
@@ -3217,8 +2556,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_fill_(flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gather_out(const flam_tensor *input, int64_t dim,
-    const flam_tensor *index, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gather_out(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, flam_tensor *out);
 
 /** In-place form of `flam_scatter`: elements written along a dimension: `out[index[i][j]][j] =
  * src[i][j]` for `dim` 0, elsewhere `input`.
@@ -3230,8 +2569,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gather_out(const flam_tensor *inpu
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_(flam_tensor *input, int64_t dim, const
-    flam_tensor *index, const flam_tensor *src);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_(
+    flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
 
 /** `flam_scatter` into an existing tensor.
  *
@@ -3243,8 +2582,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_(flam_tensor *input, int
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_out(const flam_tensor *input, int64_t dim,
-    const flam_tensor *index, const flam_tensor *src, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_out(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,
+    flam_tensor *out);
 
 /** In-place form of `flam_scatter_add`: elements added along a dimension: `out[index[i][j]][j] +=
  * src[i][j]` for `dim` 0; equal indices add up.
@@ -3256,8 +2596,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_out(const flam_tensor *inp
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_add_(flam_tensor *input, int64_t dim, const
-    flam_tensor *index, const flam_tensor *src);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_add_(
+    flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
 
 /** `flam_scatter_add` into an existing tensor.
  *
@@ -3269,8 +2609,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_add_(flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_add_out(const flam_tensor *input, int64_t dim,
-    const flam_tensor *index, const flam_tensor *src, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_add_out(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,
+    flam_tensor *out);
 
 /** `flam_masked_select` into an existing tensor.
  *
@@ -3280,8 +2621,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_add_out(const flam_tensor 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_masked_select_out(const flam_tensor
-    *input, const flam_tensor *mask, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_masked_select_out(
+    const flam_tensor *input, const flam_tensor *mask, flam_tensor *out);
 
 /** In-place form of `flam_masked_scatter`: writes the elements of a source, in order, where a mask
  * is true.
@@ -3292,8 +2633,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_masked_select_out(cons
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
  */
-FLAM_BORROWED(input) FLAM_API FLAM_BLOCKS flam_tensor *flam_masked_scatter_(flam_tensor *input,
-    const flam_tensor *mask, const flam_tensor *source);
+FLAM_BORROWED(input) FLAM_API FLAM_BLOCKS flam_tensor *flam_masked_scatter_(
+    flam_tensor *input, const flam_tensor *mask, const flam_tensor *source);
 
 /** `flam_take` into an existing tensor.
  *
@@ -3303,8 +2644,8 @@ FLAM_BORROWED(input) FLAM_API FLAM_BLOCKS flam_tensor *flam_masked_scatter_(flam
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_take_out(const flam_tensor *input, const flam_tensor
-    *index, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_take_out(
+    const flam_tensor *input, const flam_tensor *index, flam_tensor *out);
 
 /** `flam_take_along_dim` into an existing tensor.
  *
@@ -3315,8 +2656,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_take_out(const flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_take_along_dim_out(const flam_tensor *input, const
-    flam_tensor *indices, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_take_along_dim_out(
+    const flam_tensor *input, const flam_tensor *indices,
+    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_tensor *out);
 
 /** `flam_cat` into an existing tensor.
  *
@@ -3327,8 +2669,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_take_along_dim_out(const flam_tens
  * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cat_out(flam_tensor *const *tensors, size_t n_tensors,
-    int64_t dim FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cat_out(
+    flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0), flam_tensor *out);
 
 /** `flam_stack` into an existing tensor.
  *
@@ -3339,8 +2681,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cat_out(flam_tensor *const *tensor
  * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_stack_out(flam_tensor *const *tensors, size_t
-    n_tensors, int64_t dim FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_stack_out(
+    flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0), flam_tensor *out);
 
 /** `flam_hstack` into an existing tensor.
  *
@@ -3349,8 +2691,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_stack_out(flam_tensor *const *tens
  * - returns: `out` itself, without another count.
  * - errors: as `flam_cat`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hstack_out(flam_tensor *const *tensors, size_t
-    n_tensors, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hstack_out(
+    flam_tensor *const *tensors, size_t n_tensors, flam_tensor *out);
 
 /** `flam_vstack` into an existing tensor.
  *
@@ -3359,8 +2701,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hstack_out(flam_tensor *const *ten
  * - returns: `out` itself, without another count.
  * - errors: as `flam_cat`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_vstack_out(flam_tensor *const *tensors, size_t
-    n_tensors, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_vstack_out(
+    flam_tensor *const *tensors, size_t n_tensors, flam_tensor *out);
 
 /** `flam_dstack` into an existing tensor.
  *
@@ -3369,8 +2711,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_vstack_out(flam_tensor *const *ten
  * - returns: `out` itself, without another count.
  * - errors: as `flam_cat`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_dstack_out(flam_tensor *const *tensors, size_t
-    n_tensors, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_dstack_out(
+    flam_tensor *const *tensors, size_t n_tensors, flam_tensor *out);
 
 /** `flam_linalg_det` into an existing tensor.
  *
@@ -3379,8 +2721,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_dstack_out(flam_tensor *const *ten
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_det_out(const flam_tensor *A,
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_det_out(
+    const flam_tensor *A, flam_tensor *out);
 
 /** `flam_linalg_inv` into an existing tensor.
  *
@@ -3390,8 +2732,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_det_out(const f
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_inv_out(const flam_tensor *A,
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_inv_out(
+    const flam_tensor *A, flam_tensor *out);
 
 /** `flam_linalg_solve` into an existing tensor.
  *
@@ -3404,8 +2746,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_inv_out(const f
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_solve_out(const flam_tensor *A,
-    const flam_tensor *B, flam_bool left FLAM_DEFAULT(1), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_solve_out(
+    const flam_tensor *A, const flam_tensor *B, flam_bool left FLAM_DEFAULT(1), flam_tensor *out);
 
 /** `flam_linalg_solve_triangular` into an existing tensor.
  *
@@ -3418,9 +2760,9 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_solve_out(const
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_solve_triangular_out(const
-    flam_tensor *A, const flam_tensor *B, flam_bool upper, flam_tensor *out, const
-    flam_linalg_solve_triangular_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_solve_triangular_out(
+    const flam_tensor *A, const flam_tensor *B, flam_bool upper, flam_tensor *out,
+    const flam_linalg_solve_triangular_options *options);
 
 /** `flam_linalg_cholesky` into an existing tensor.
  *
@@ -3431,8 +2773,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_solve_triangula
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_LINALG` naming the first matrix that is not positive-definite.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cholesky_out(const flam_tensor *A,
-    flam_bool upper FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cholesky_out(
+    const flam_tensor *A, flam_bool upper FLAM_DEFAULT(0), flam_tensor *out);
 
 /** `flam_cholesky_inverse` into an existing tensor.
  *
@@ -3442,8 +2784,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cholesky_out(co
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_cholesky_inverse_out(const flam_tensor *L,
-    flam_bool upper FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_cholesky_inverse_out(
+    const flam_tensor *L, flam_bool upper FLAM_DEFAULT(0), flam_tensor *out);
 
 /** `flam_cholesky_solve` into an existing tensor.
  *
@@ -3454,8 +2796,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_cholesky_inverse_out(c
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_cholesky_solve_out(const flam_tensor *B,
-    const flam_tensor *L, flam_bool upper FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_cholesky_solve_out(
+    const flam_tensor *B, const flam_tensor *L, flam_bool upper FLAM_DEFAULT(0), flam_tensor *out);
 
 /** `flam_linalg_eigvalsh` into an existing tensor.
  *
@@ -3465,8 +2807,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_cholesky_solve_out(con
  * - returns: `out` itself, without another count.
  * - errors: as `flam_linalg_eigh`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_eigvalsh_out(const flam_tensor *A,
-    const char *UPLO FLAM_DEFAULT("L"), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_eigvalsh_out(
+    const flam_tensor *A, const char *UPLO FLAM_DEFAULT("L"), flam_tensor *out);
 
 /** `flam_linalg_svdvals` into an existing tensor.
  *
@@ -3477,8 +2819,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_eigvalsh_out(co
  * - returns: `out` itself, without another count.
  * - errors: as `flam_linalg_svd`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_svdvals_out(const flam_tensor *A,
-    FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_svdvals_out(
+    const flam_tensor *A, FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL), flam_tensor *out);
 
 /** `flam_linalg_pinv` into an existing tensor.
  *
@@ -3488,8 +2830,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_svdvals_out(con
  * - returns: `out` itself, without another count.
  * - errors: as `flam_linalg_svd`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_pinv_out(const flam_tensor *A,
-    flam_tensor *out, const flam_linalg_tolerance_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_pinv_out(
+    const flam_tensor *A, flam_tensor *out, const flam_linalg_tolerance_options *options);
 
 /** `flam_linalg_matrix_rank` into an existing tensor.
  *
@@ -3499,8 +2841,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_pinv_out(const 
  * - returns: `out` itself, without another count.
  * - errors: as `flam_linalg_svd`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_rank_out(const flam_tensor
-    *A, flam_tensor *out, const flam_linalg_tolerance_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_rank_out(
+    const flam_tensor *A, flam_tensor *out, const flam_linalg_tolerance_options *options);
 
 /** `flam_linalg_matrix_power` into an existing tensor.
  *
@@ -3511,8 +2853,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_rank_out
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_LINALG` for a
  *   singular matrix and a negative `n`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_power_out(const flam_tensor
-    *A, int64_t n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_power_out(
+    const flam_tensor *A, int64_t n, flam_tensor *out);
 
 /** `flam_linalg_multi_dot` into an existing tensor.
  *
@@ -3522,8 +2864,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_power_ou
  * - errors: `FLAM_ERROR_SHAPE` where neighbours do not fit; `FLAM_ERROR_DTYPE` where dtypes
  *   differ.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_multi_dot_out(flam_tensor *const
-    *tensors, size_t n_tensors, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_multi_dot_out(
+    flam_tensor *const *tensors, size_t n_tensors, flam_tensor *out);
 
 /** `flam_linalg_cross` into an existing tensor.
  *
@@ -3534,8 +2876,9 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_multi_dot_out(f
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cross_out(const flam_tensor *input,
-    const flam_tensor *other, int64_t dim FLAM_DEFAULT(-1), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cross_out(
+    const flam_tensor *input, const flam_tensor *other, int64_t dim FLAM_DEFAULT(-1),
+    flam_tensor *out);
 
 /** `flam_linalg_matrix_norm` into an existing tensor.
  *
@@ -3547,8 +2890,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cross_out(const
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_out(const flam_tensor
-    *A, double ord, flam_tensor *out, const flam_reduce_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_out(
+    const flam_tensor *A, double ord, flam_tensor *out, const flam_reduce_options *options);
 
 /** `flam_linalg_matrix_norm_by_name` into an existing tensor.
  *
@@ -3559,8 +2902,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_out
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_by_name_out(const
-    flam_tensor *A, flam_tensor *out, const flam_linalg_matrix_norm_by_name_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_by_name_out(
+    const flam_tensor *A, flam_tensor *out, const flam_linalg_matrix_norm_by_name_options *options);
 
 /** `flam_linalg_norm` into an existing tensor.
  *
@@ -3571,8 +2914,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_by_
  * - errors: `FLAM_ERROR_SHAPE` where `ord` is given without `dim` and `A` has more than two
  *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_out(const flam_tensor *A,
-    flam_tensor *out, const flam_linalg_norm_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_out(
+    const flam_tensor *A, flam_tensor *out, const flam_linalg_norm_options *options);
 
 /** `flam_linalg_norm_by_name` into an existing tensor.
  *
@@ -3584,8 +2927,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_out(const 
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_by_name_out(const flam_tensor
-    *A, const char *ord, flam_tensor *out, const flam_reduce_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_by_name_out(
+    const flam_tensor *A, const char *ord, flam_tensor *out, const flam_reduce_options *options);
 
 /** `flam_norm_by_name` into an existing tensor.
  *
@@ -3597,8 +2940,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_by_name_ou
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_norm_by_name_out(const flam_tensor *input,
-    const char *p, flam_tensor *out, const flam_reduce_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_norm_by_name_out(
+    const flam_tensor *input, const char *p, flam_tensor *out, const flam_reduce_options *options);
 
 /** `flam_linalg_cond` into an existing tensor.
  *
@@ -3609,8 +2952,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_norm_by_name_out(const
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another order;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_out(const flam_tensor *A,
-    FLAM_NULLABLE const double *p FLAM_DEFAULT(NULL), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_out(
+    const flam_tensor *A, FLAM_NULLABLE const double *p FLAM_DEFAULT(NULL), flam_tensor *out);
 
 /** `flam_linalg_cond_by_name` into an existing tensor.
  *
@@ -3621,8 +2964,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_out(const 
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another name.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_by_name_out(const flam_tensor
-    *A, const char *p, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_by_name_out(
+    const flam_tensor *A, const char *p, flam_tensor *out);
 
 /** `flam_linalg_lu_solve` into an existing tensor.
  *
@@ -3634,9 +2977,9 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_by_name_ou
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_lu_solve_out(const flam_tensor *LU,
-    const flam_tensor *pivots, const flam_tensor *B, flam_tensor *out, const
-    flam_linalg_lu_solve_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_lu_solve_out(
+    const flam_tensor *LU, const flam_tensor *pivots, const flam_tensor *B, flam_tensor *out,
+    const flam_linalg_lu_solve_options *options);
 
 /** `flam_linalg_vecdot` into an existing tensor.
  *
@@ -3647,8 +2990,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_lu_solve_out(co
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_vecdot_out(const flam_tensor *x,
-    const flam_tensor *y, int64_t dim FLAM_DEFAULT(-1), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_vecdot_out(
+    const flam_tensor *x, const flam_tensor *y, int64_t dim FLAM_DEFAULT(-1), flam_tensor *out);
 
 /** `flam_linalg_householder_product` into an existing tensor.
  *
@@ -3658,8 +3001,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_vecdot_out(cons
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_linalg_householder_product_out(const flam_tensor
-    *input, const flam_tensor *tau, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_linalg_householder_product_out(
+    const flam_tensor *input, const flam_tensor *tau, flam_tensor *out);
 
 /** `flam_ormqr` into an existing tensor.
  *
@@ -3672,8 +3015,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_linalg_householder_product_out(con
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ormqr_out(const flam_tensor *input, const flam_tensor
-    *tau, const flam_tensor *other, flam_tensor *out, const flam_ormqr_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ormqr_out(
+    const flam_tensor *input, const flam_tensor *tau, const flam_tensor *other, flam_tensor *out,
+    const flam_ormqr_options *options);
 
 /** `flam_mse_loss` as a module: squared error, `(input - target)^2`.
  *
@@ -3717,8 +3061,9 @@ FLAM_API flam_module *flam_nn_huber_loss(const flam_huber_loss_options *options)
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_cross_entropy_loss(FLAM_NULLABLE const flam_tensor *weight
-    FLAM_DEFAULT(NULL), const flam_cross_entropy_options *options);
+FLAM_API flam_module *flam_nn_cross_entropy_loss(
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    const flam_cross_entropy_options *options);
 
 /** `flam_nll_loss` as a module: negative log likelihood, `-weight[t] * input[t]` for target class
  * t.
@@ -3728,7 +3073,8 @@ FLAM_API flam_module *flam_nn_cross_entropy_loss(FLAM_NULLABLE const flam_tensor
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_nll_loss(FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+FLAM_API flam_module *flam_nn_nll_loss(
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     const flam_nll_loss_options *options);
 
 /** `flam_binary_cross_entropy` as a module: `-(t log p + (1 - t) log(1 - p))`, logarithms limited
@@ -3739,7 +3085,8 @@ FLAM_API flam_module *flam_nn_nll_loss(FLAM_NULLABLE const flam_tensor *weight F
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_bce_loss(FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+FLAM_API flam_module *flam_nn_bce_loss(
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
 
 /** `flam_binary_cross_entropy_with_logits` as a module: binary cross entropy of the sigmoid of
@@ -3752,9 +3099,10 @@ FLAM_API flam_module *flam_nn_bce_loss(FLAM_NULLABLE const flam_tensor *weight F
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_bce_with_logits_loss(FLAM_NULLABLE const flam_tensor *weight
-    FLAM_DEFAULT(NULL), flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN), FLAM_NULLABLE
-    const flam_tensor *pos_weight FLAM_DEFAULT(NULL));
+FLAM_API flam_module *flam_nn_bce_with_logits_loss(
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
+    FLAM_NULLABLE const flam_tensor *pos_weight FLAM_DEFAULT(NULL));
 
 /** `flam_kl_div` as a module: kullback-Leibler divergence, `t * (log t - input)`, 0 where `t` is
  * 0.
@@ -3789,8 +3137,8 @@ FLAM_API flam_module *flam_nn_margin_ranking_loss(const flam_margin_loss_options
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_hinge_embedding_loss(const flam_hinge_embedding_loss_options
-    *options);
+FLAM_API flam_module *flam_nn_hinge_embedding_loss(
+    const flam_hinge_embedding_loss_options *options);
 
 /** `flam_cosine_embedding_loss` as a module: `1 - cos(x1, x2)` where the target is 1, `max(0,
  * cos(x1, x2) - margin)` where it is -1.
@@ -3816,8 +3164,8 @@ FLAM_API flam_module *flam_nn_triplet_margin_loss(const flam_triplet_margin_loss
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_soft_margin_loss(flam_reduction reduction
-    FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+FLAM_API flam_module *flam_nn_soft_margin_loss(
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
 
 /** `flam_multi_margin_loss` as a module: `sum over j != t of max(0, margin - x[t] + x[j])^p / C`,
  * times the weight of class t.
@@ -3827,8 +3175,9 @@ FLAM_API flam_module *flam_nn_soft_margin_loss(flam_reduction reduction
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_multi_margin_loss(FLAM_NULLABLE const flam_tensor *weight
-    FLAM_DEFAULT(NULL), const flam_multi_margin_loss_options *options);
+FLAM_API flam_module *flam_nn_multi_margin_loss(
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    const flam_multi_margin_loss_options *options);
 
 /** `flam_multilabel_margin_loss` as a module: `sum over classes j that are none of the targets t
  * of max(0, 1 - (x[t] - x[j])) / C`, summed over targets.
@@ -3837,8 +3186,8 @@ FLAM_API flam_module *flam_nn_multi_margin_loss(FLAM_NULLABLE const flam_tensor 
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_multilabel_margin_loss(flam_reduction reduction
-    FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+FLAM_API flam_module *flam_nn_multilabel_margin_loss(
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
 
 /** `flam_multilabel_soft_margin_loss` as a module: mean over classes of the binary cross entropy
  * of logits.
@@ -3848,8 +3197,9 @@ FLAM_API flam_module *flam_nn_multilabel_margin_loss(flam_reduction reduction
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_multilabel_soft_margin_loss(FLAM_NULLABLE const flam_tensor *weight
-    FLAM_DEFAULT(NULL), flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+FLAM_API flam_module *flam_nn_multilabel_soft_margin_loss(
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
 
 /** `flam_poisson_nll_loss` as a module: `exp(x) - target x`, or `x - target log(x + eps)` of a
  * rate.
@@ -3877,8 +3227,8 @@ FLAM_API flam_module *flam_nn_gaussian_nll_loss(const flam_gaussian_nll_loss_opt
  * - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d;
  *   `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_matmul_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_matmul_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_linear` into an existing tensor.
  *
@@ -3889,8 +3239,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_matmul_out(const flam_tensor *inpu
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_linear_out(const flam_tensor *input, const flam_tensor
-    *weight, FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_linear_out(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), flam_tensor *out);
 
 /** `flam_mm` into an existing tensor.
  *
@@ -3901,8 +3252,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_linear_out(const flam_tensor *inpu
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ;
  *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mm_out(const flam_tensor *input, const flam_tensor
-    *mat2, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mm_out(
+    const flam_tensor *input, const flam_tensor *mat2, flam_tensor *out);
 
 /** `flam_bmm` into an existing tensor.
  *
@@ -3913,8 +3264,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mm_out(const flam_tensor *input, c
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 3-d or sizes differ; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bmm_out(const flam_tensor *input, const flam_tensor
-    *mat2, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bmm_out(
+    const flam_tensor *input, const flam_tensor *mat2, flam_tensor *out);
 
 /** `flam_mv` into an existing tensor.
  *
@@ -3924,8 +3275,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bmm_out(const flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mv_out(const flam_tensor *input, const flam_tensor
-    *vec, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mv_out(
+    const flam_tensor *input, const flam_tensor *vec, flam_tensor *out);
 
 /** `flam_dot` into an existing tensor.
  *
@@ -3935,8 +3286,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mv_out(const flam_tensor *input, c
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_dot_out(const flam_tensor *input, const flam_tensor
-    *tensor, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_dot_out(
+    const flam_tensor *input, const flam_tensor *tensor, flam_tensor *out);
 
 /** `flam_outer` into an existing tensor.
  *
@@ -3946,8 +3297,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_dot_out(const flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 1-d; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_outer_out(const flam_tensor *input, const flam_tensor
-    *vec2, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_outer_out(
+    const flam_tensor *input, const flam_tensor *vec2, flam_tensor *out);
 
 /** In-place form of `flam_addmm`: `beta * input + alpha * (mat1 @ mat2)`.
  *
@@ -3958,8 +3309,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_outer_out(const flam_tensor *input
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addmm_(flam_tensor *input, const flam_tensor *mat1,
-    const flam_tensor *mat2, const flam_addmm_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addmm_(
+    flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
+    const flam_addmm_options *options);
 
 /** `flam_addmm` into an existing tensor.
  *
@@ -3971,8 +3323,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addmm_(flam_tensor *input, const
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addmm_out(const flam_tensor *input, const flam_tensor
-    *mat1, const flam_tensor *mat2, flam_tensor *out, const flam_addmm_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addmm_out(
+    const flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2, flam_tensor *out,
+    const flam_addmm_options *options);
 
 /** In-place form of `flam_baddbmm`: `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
  *
@@ -3983,8 +3336,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addmm_out(const flam_tensor *input
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_baddbmm_(flam_tensor *input, const flam_tensor
-    *batch1, const flam_tensor *batch2, const flam_addmm_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_baddbmm_(
+    flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
+    const flam_addmm_options *options);
 
 /** `flam_baddbmm` into an existing tensor.
  *
@@ -3996,9 +3350,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_baddbmm_(flam_tensor *input, con
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_baddbmm_out(const flam_tensor *input, const
-    flam_tensor *batch1, const flam_tensor *batch2, flam_tensor *out, const flam_addmm_options
-    *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_baddbmm_out(
+    const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
+    flam_tensor *out, const flam_addmm_options *options);
 
 /** In-place form of `flam_addmv`: `beta * input + alpha * (mat @ vec)`.
  *
@@ -4009,8 +3363,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_baddbmm_out(const flam_tensor *inp
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addmv_(flam_tensor *input, const flam_tensor *mat,
-    const flam_tensor *vec, const flam_addmm_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addmv_(
+    flam_tensor *input, const flam_tensor *mat, const flam_tensor *vec,
+    const flam_addmm_options *options);
 
 /** `flam_addmv` into an existing tensor.
  *
@@ -4022,8 +3377,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addmv_(flam_tensor *input, const
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addmv_out(const flam_tensor *input, const flam_tensor
-    *mat, const flam_tensor *vec, flam_tensor *out, const flam_addmm_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addmv_out(
+    const flam_tensor *input, const flam_tensor *mat, const flam_tensor *vec, flam_tensor *out,
+    const flam_addmm_options *options);
 
 /** In-place form of `flam_addr`: `beta * input + alpha * outer(vec1, vec2)`.
  *
@@ -4034,8 +3390,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addmv_out(const flam_tensor *input
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addr_(flam_tensor *input, const flam_tensor *vec1,
-    const flam_tensor *vec2, const flam_addmm_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addr_(
+    flam_tensor *input, const flam_tensor *vec1, const flam_tensor *vec2,
+    const flam_addmm_options *options);
 
 /** `flam_addr` into an existing tensor.
  *
@@ -4047,8 +3404,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addr_(flam_tensor *input, const 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addr_out(const flam_tensor *input, const flam_tensor
-    *vec1, const flam_tensor *vec2, flam_tensor *out, const flam_addmm_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addr_out(
+    const flam_tensor *input, const flam_tensor *vec1, const flam_tensor *vec2, flam_tensor *out,
+    const flam_addmm_options *options);
 
 /** In-place form of `flam_addbmm`: `beta * input + alpha * sum(batch1 @ batch2)`, the products
  * summed over the batch.
@@ -4060,8 +3418,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addr_out(const flam_tensor *input,
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addbmm_(flam_tensor *input, const flam_tensor
-    *batch1, const flam_tensor *batch2, const flam_addmm_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addbmm_(
+    flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
+    const flam_addmm_options *options);
 
 /** `flam_addbmm` into an existing tensor.
  *
@@ -4073,8 +3432,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addbmm_(flam_tensor *input, cons
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addbmm_out(const flam_tensor *input, const flam_tensor
-    *batch1, const flam_tensor *batch2, flam_tensor *out, const flam_addmm_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addbmm_out(
+    const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
+    flam_tensor *out, const flam_addmm_options *options);
 
 /** `flam_inner` into an existing tensor.
  *
@@ -4084,8 +3444,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addbmm_out(const flam_tensor *inpu
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the last sizes differ; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_inner_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_inner_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_vdot` into an existing tensor.
  *
@@ -4095,8 +3455,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_inner_out(const flam_tensor *input
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_vdot_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_vdot_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_kron` into an existing tensor.
  *
@@ -4106,8 +3466,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_vdot_out(const flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_kron_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_kron_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_cross` into an existing tensor.
  *
@@ -4118,8 +3478,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_kron_out(const flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cross_out(const flam_tensor *input, const flam_tensor
-    *other, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cross_out(
+    const flam_tensor *input, const flam_tensor *other,
+    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_tensor *out);
 
 /** `flam_diag` into an existing tensor.
  *
@@ -4129,8 +3490,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cross_out(const flam_tensor *input
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` for more dimensions.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_diag_out(const flam_tensor *input, int64_t diagonal
-    FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_diag_out(
+    const flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0), flam_tensor *out);
 
 /** In-place form of `flam_renorm`: slices along a dimension, scaled down where their norm is
  * greater than allowed.
@@ -4142,8 +3503,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_diag_out(const flam_tensor *input,
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_renorm_(flam_tensor *input, double p, int64_t dim,
-    double maxnorm);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_renorm_(
+    flam_tensor *input, double p, int64_t dim, double maxnorm);
 
 /** `flam_renorm` into an existing tensor.
  *
@@ -4155,8 +3516,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_renorm_(flam_tensor *input, doub
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_renorm_out(const flam_tensor *input, double p, int64_t
-    dim, double maxnorm, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_renorm_out(
+    const flam_tensor *input, double p, int64_t dim, double maxnorm, flam_tensor *out);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *
@@ -4199,8 +3560,8 @@ FLAM_BORROWED(module) FLAM_API flam_module *flam_module_keep(flam_module *module
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
  *   where `input` is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nanmean_out(const flam_tensor *input, flam_tensor
-    *out, const flam_reduce_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nanmean_out(
+    const flam_tensor *input, flam_tensor *out, const flam_reduce_options *options);
 
 /** `flam_local_response_norm` as a module: divides each element by a power of the mean of squares
  * of its neighbouring channels, `x / (k + alpha mean(x^2))^beta`.
@@ -4210,8 +3571,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nanmean_out(const flam_tensor *inp
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_local_response_norm(int64_t size, const
-    flam_local_response_norm_options *options);
+FLAM_API flam_module *flam_nn_local_response_norm(
+    int64_t size, const flam_local_response_norm_options *options);
 
 /** `flam_normalize` into an existing tensor.
  *
@@ -4221,8 +3582,8 @@ FLAM_API flam_module *flam_nn_local_response_norm(int64_t size, const
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_normalize_out(const flam_tensor *input, flam_tensor
-    *out, const flam_normalize_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_normalize_out(
+    const flam_tensor *input, flam_tensor *out, const flam_normalize_options *options);
 
 /** In-place form of `flam_gcd`: greatest common divisor, elementwise; of 0 and 0 it is 0.
  *
@@ -4243,8 +3604,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_gcd_(flam_tensor *input, const f
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the
  *   promoted dtype is not integral.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gcd_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gcd_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_lcm`: least common multiple, elementwise; with 0 it is 0.
  *
@@ -4265,8 +3626,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lcm_(flam_tensor *input, const f
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the
  *   promoted dtype is not integral.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lcm_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lcm_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_nextafter`: the next number that the dtype has after `input` on the way
  * to `other`.
@@ -4277,8 +3638,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lcm_out(const flam_tensor *input, 
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other
  *   dtypes.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nextafter_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nextafter_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_nextafter` into an existing tensor.
  *
@@ -4289,8 +3650,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nextafter_(flam_tensor *input, c
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other
  *   dtypes.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nextafter_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nextafter_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *
@@ -4543,8 +3904,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_square_(flam_tensor *input);
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_square_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_square_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** In-place form of `flam_reciprocal`: `1 / x` elementwise.
  *
@@ -4561,8 +3922,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_reciprocal_(flam_tensor *input);
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_reciprocal_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_reciprocal_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** In-place form of `flam_sin`: sine elementwise, of radians.
  *
@@ -4790,8 +4151,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sigmoid_(flam_tensor *input);
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sigmoid_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sigmoid_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_sigmoid` as a module: logistic function, `1 / (1 + e^-x)` elementwise.
  *
@@ -4895,8 +4256,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_trunc_out(const flam_tensor *input
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_round_(flam_tensor *input, int64_t decimals
-    FLAM_DEFAULT(0));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_round_(
+    flam_tensor *input, int64_t decimals FLAM_DEFAULT(0));
 
 /** `flam_round` into an existing tensor.
  *
@@ -4906,8 +4267,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_round_(flam_tensor *input, int64
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_round_out(const flam_tensor *input, int64_t decimals
-    FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_round_out(
+    const flam_tensor *input, int64_t decimals FLAM_DEFAULT(0), flam_tensor *out);
 
 /** In-place form of `flam_frac`: `x - trunc(x)` elementwise.
  *
@@ -4941,8 +4302,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logical_not_(flam_tensor *input)
  * - returns: `out` itself, without another count.
  * - errors: none beyond those of every operation.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_not_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logical_not_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** In-place form of `flam_bitwise_not`: bits of each element inverted; of bool the negation.
  *
@@ -4959,8 +4320,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_not_(flam_tensor *input)
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_not_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_not_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_chebyshev_polynomial_t` into an existing tensor.
  *
@@ -4971,8 +4332,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_not_out(const flam_tensor 
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_t_out(const flam_tensor *x, const
-    flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_t_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_chebyshev_polynomial_u` into an existing tensor.
  *
@@ -4983,8 +4344,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_t_out(const f
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_u_out(const flam_tensor *x, const
-    flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_u_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_chebyshev_polynomial_v` into an existing tensor.
  *
@@ -4995,8 +4356,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_u_out(const f
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_v_out(const flam_tensor *x, const
-    flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_v_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_chebyshev_polynomial_w` into an existing tensor.
  *
@@ -5007,8 +4368,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_v_out(const f
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_w_out(const flam_tensor *x, const
-    flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_w_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_shifted_chebyshev_polynomial_t` into an existing tensor.
  *
@@ -5019,8 +4380,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_chebyshev_polynomial_w_out(const f
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_t_out(const flam_tensor
-    *x, const flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_t_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_shifted_chebyshev_polynomial_u` into an existing tensor.
  *
@@ -5031,8 +4392,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_t_out
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_u_out(const flam_tensor
-    *x, const flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_u_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_shifted_chebyshev_polynomial_v` into an existing tensor.
  *
@@ -5043,8 +4404,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_u_out
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_v_out(const flam_tensor
-    *x, const flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_v_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_shifted_chebyshev_polynomial_w` into an existing tensor.
  *
@@ -5055,8 +4416,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_v_out
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_w_out(const flam_tensor
-    *x, const flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_w_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_hermite_polynomial_h` into an existing tensor.
  *
@@ -5067,8 +4428,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_shifted_chebyshev_polynomial_w_out
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hermite_polynomial_h_out(const flam_tensor *x, const
-    flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hermite_polynomial_h_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_hermite_polynomial_he` into an existing tensor.
  *
@@ -5079,8 +4440,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hermite_polynomial_h_out(const fla
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hermite_polynomial_he_out(const flam_tensor *x, const
-    flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hermite_polynomial_he_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_laguerre_polynomial_l` into an existing tensor.
  *
@@ -5091,8 +4452,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hermite_polynomial_he_out(const fl
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_laguerre_polynomial_l_out(const flam_tensor *x, const
-    flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_laguerre_polynomial_l_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_legendre_polynomial_p` into an existing tensor.
  *
@@ -5103,8 +4464,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_laguerre_polynomial_l_out(const fl
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_legendre_polynomial_p_out(const flam_tensor *x, const
-    flam_tensor *n, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_legendre_polynomial_p_out(
+    const flam_tensor *x, const flam_tensor *n, flam_tensor *out);
 
 /** `flam_max_pool2d` as a module: greatest element of each window.
  *
@@ -5113,8 +4474,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_legendre_polynomial_p_out(const fl
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_max_pool2d(const int64_t *kernel_size, size_t n_kernel_size, const
-    flam_max_pool_options *options);
+FLAM_API flam_module *flam_nn_max_pool2d(
+    const int64_t *kernel_size, size_t n_kernel_size, const flam_max_pool_options *options);
 
 /** `flam_avg_pool2d` into an existing tensor.
  *
@@ -5125,8 +4486,9 @@ FLAM_API flam_module *flam_nn_max_pool2d(const int64_t *kernel_size, size_t n_ke
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool2d_out(const flam_tensor *input, const int64_t
-    *kernel_size, size_t n_kernel_size, flam_tensor *out, const flam_avg_pool_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool2d_out(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size, flam_tensor *out,
+    const flam_avg_pool_options *options);
 
 /** `flam_avg_pool2d` as a module: mean of each window.
  *
@@ -5135,8 +4497,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool2d_out(const flam_tensor *
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_avg_pool2d(const int64_t *kernel_size, size_t n_kernel_size, const
-    flam_avg_pool_options *options);
+FLAM_API flam_module *flam_nn_avg_pool2d(
+    const int64_t *kernel_size, size_t n_kernel_size, const flam_avg_pool_options *options);
 
 /** `flam_adaptive_avg_pool2d` as a module: means of windows that are sized so that the result has
  * a given size.
@@ -5154,8 +4516,8 @@ FLAM_API flam_module *flam_nn_adaptive_avg_pool2d(const int64_t *output_size, si
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_max_pool1d(const int64_t *kernel_size, size_t n_kernel_size, const
-    flam_max_pool_options *options);
+FLAM_API flam_module *flam_nn_max_pool1d(
+    const int64_t *kernel_size, size_t n_kernel_size, const flam_max_pool_options *options);
 
 /** `flam_avg_pool1d` as a module: mean of each window.
  *
@@ -5164,8 +4526,8 @@ FLAM_API flam_module *flam_nn_max_pool1d(const int64_t *kernel_size, size_t n_ke
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_avg_pool1d(const int64_t *kernel_size, size_t n_kernel_size, const
-    flam_avg_pool1d_options *options);
+FLAM_API flam_module *flam_nn_avg_pool1d(
+    const int64_t *kernel_size, size_t n_kernel_size, const flam_avg_pool1d_options *options);
 
 /** `flam_adaptive_avg_pool1d` as a module: means of windows that are sized so that the result has
  * a given size.
@@ -5194,8 +4556,9 @@ FLAM_API flam_module *flam_nn_adaptive_max_pool1d(const int64_t *output_size, si
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_lp_pool1d(double norm_type, const int64_t *kernel_size, size_t
-    n_kernel_size, const flam_lp_pool_options *options);
+FLAM_API flam_module *flam_nn_lp_pool1d(
+    double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
+    const flam_lp_pool_options *options);
 
 /** `flam_adaptive_max_pool2d` as a module: greatest elements of windows that are sized so that the
  * result has a given size, and where they are.
@@ -5215,8 +4578,9 @@ FLAM_API flam_module *flam_nn_adaptive_max_pool2d(const int64_t *output_size, si
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_lp_pool2d(double norm_type, const int64_t *kernel_size, size_t
-    n_kernel_size, const flam_lp_pool_options *options);
+FLAM_API flam_module *flam_nn_lp_pool2d(
+    double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
+    const flam_lp_pool_options *options);
 
 /** `flam_max_pool3d` as a module: greatest element of each window.
  *
@@ -5225,8 +4589,8 @@ FLAM_API flam_module *flam_nn_lp_pool2d(double norm_type, const int64_t *kernel_
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_max_pool3d(const int64_t *kernel_size, size_t n_kernel_size, const
-    flam_max_pool_options *options);
+FLAM_API flam_module *flam_nn_max_pool3d(
+    const int64_t *kernel_size, size_t n_kernel_size, const flam_max_pool_options *options);
 
 /** `flam_avg_pool3d` into an existing tensor.
  *
@@ -5237,8 +4601,9 @@ FLAM_API flam_module *flam_nn_max_pool3d(const int64_t *kernel_size, size_t n_ke
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool3d_out(const flam_tensor *input, const int64_t
-    *kernel_size, size_t n_kernel_size, flam_tensor *out, const flam_avg_pool_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool3d_out(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size, flam_tensor *out,
+    const flam_avg_pool_options *options);
 
 /** `flam_avg_pool3d` as a module: mean of each window.
  *
@@ -5247,8 +4612,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool3d_out(const flam_tensor *
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_avg_pool3d(const int64_t *kernel_size, size_t n_kernel_size, const
-    flam_avg_pool_options *options);
+FLAM_API flam_module *flam_nn_avg_pool3d(
+    const int64_t *kernel_size, size_t n_kernel_size, const flam_avg_pool_options *options);
 
 /** `flam_adaptive_avg_pool3d` as a module: means of windows that are sized so that the result has
  * a given size.
@@ -5277,8 +4642,9 @@ FLAM_API flam_module *flam_nn_adaptive_max_pool3d(const int64_t *output_size, si
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_lp_pool3d(double norm_type, const int64_t *kernel_size, size_t
-    n_kernel_size, const flam_lp_pool_options *options);
+FLAM_API flam_module *flam_nn_lp_pool3d(
+    double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
+    const flam_lp_pool_options *options);
 
 /** `flam_ndtr` into an existing tensor.
  *
@@ -5305,8 +4671,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ndtri_out(const flam_tensor *input
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_log_ndtr_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_log_ndtr_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_erfcx` into an existing tensor.
  *
@@ -5334,8 +4700,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_entr_out(const flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_xlog1py_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_xlog1py_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_zeta` into an existing tensor.
  *
@@ -5345,8 +4711,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_xlog1py_out(const flam_tensor *inp
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_zeta_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_zeta_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_igamma`: regularized lower incomplete gamma function: how much of a
  * gamma distribution lies below.
@@ -5356,8 +4722,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_zeta_out(const flam_tensor *input,
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_igamma_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_igamma_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_igamma` into an existing tensor.
  *
@@ -5367,8 +4733,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_igamma_(flam_tensor *input, cons
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_igamma_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_igamma_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_igammac`: regularized upper incomplete gamma function: how much of a
  * gamma distribution lies above.
@@ -5378,8 +4744,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_igamma_out(const flam_tensor *inpu
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_igammac_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_igammac_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_igammac` into an existing tensor.
  *
@@ -5389,8 +4755,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_igammac_(flam_tensor *input, con
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_igammac_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_igammac_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_mvlgamma`: logarithm of the multivariate gamma function of dimension
  * `p`.
@@ -5410,8 +4776,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_mvlgamma_(flam_tensor *input, in
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mvlgamma_out(const flam_tensor *input, int64_t p,
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mvlgamma_out(
+    const flam_tensor *input, int64_t p, flam_tensor *out);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *
@@ -5453,8 +4819,9 @@ FLAM_BORROWED(progress) FLAM_API flam_progress *flam_progress_keep(flam_progress
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bernoulli_out(const flam_tensor *input, FLAM_NULLABLE
-    flam_generator *generator FLAM_DEFAULT(NULL), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bernoulli_out(
+    const flam_tensor *input, FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
+    flam_tensor *out);
 
 /** `flam_multinomial` into an existing tensor.
  *
@@ -5467,8 +4834,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bernoulli_out(const flam_tensor *i
  *   replacement, and on the cpu where a weight is negative or not finite or all are 0;
  *   `FLAM_ERROR_SHAPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_multinomial_out(const flam_tensor *input, int64_t
-    num_samples, flam_tensor *out, const flam_multinomial_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_multinomial_out(
+    const flam_tensor *input, int64_t num_samples, flam_tensor *out,
+    const flam_multinomial_options *options);
 
 /** In-place form of `flam_dropout`: zeroes elements with probability `p` in training and scales
  * the others by 1 / (1 - p).
@@ -5478,8 +4846,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_multinomial_out(const flam_tensor 
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_dropout_(flam_tensor *input, const
-    flam_dropout_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_dropout_(
+    flam_tensor *input, const flam_dropout_options *options);
 
 /** `flam_dropout` as a module: zeroes elements with probability `p` in training and scales the
  * others by 1 / (1 - p).
@@ -5498,8 +4866,8 @@ FLAM_API flam_module *flam_nn_dropout(double p FLAM_DEFAULT(0.5));
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_feature_dropout_(flam_tensor *input, const
-    flam_dropout_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_feature_dropout_(
+    flam_tensor *input, const flam_dropout_options *options);
 
 /** In-place form of `flam_alpha_dropout`: dropout that keeps mean and variance of a normal input:
  * dropped elements take the least value of SELU.
@@ -5509,8 +4877,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_feature_dropout_(flam_tensor *in
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_alpha_dropout_(flam_tensor *input, const
-    flam_dropout_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_alpha_dropout_(
+    flam_tensor *input, const flam_dropout_options *options);
 
 /** `flam_alpha_dropout` as a module: dropout that keeps mean and variance of a normal input:
  * dropped elements take the least value of SELU.
@@ -5528,8 +4896,8 @@ FLAM_API flam_module *flam_nn_alpha_dropout(double p FLAM_DEFAULT(0.5));
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_feature_alpha_dropout_(flam_tensor *input, const
-    flam_dropout_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_feature_alpha_dropout_(
+    flam_tensor *input, const flam_dropout_options *options);
 
 /** `flam_feature_alpha_dropout` as a module: alpha dropout of whole channels.
  *
@@ -5547,8 +4915,8 @@ FLAM_API flam_module *flam_nn_feature_alpha_dropout(double p FLAM_DEFAULT(0.5));
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sum_out(const flam_tensor *input, flam_tensor *out,
-    const flam_reduce_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sum_out(
+    const flam_tensor *input, flam_tensor *out, const flam_reduce_options *options);
 
 /** `flam_nansum` into an existing tensor.
  *
@@ -5558,8 +4926,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sum_out(const flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nansum_out(const flam_tensor *input, flam_tensor *out,
-    const flam_reduce_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nansum_out(
+    const flam_tensor *input, flam_tensor *out, const flam_reduce_options *options);
 
 /** `flam_mean` into an existing tensor.
  *
@@ -5570,8 +4938,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nansum_out(const flam_tensor *inpu
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
  *   where the result is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mean_out(const flam_tensor *input, flam_tensor *out,
-    const flam_reduce_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mean_out(
+    const flam_tensor *input, flam_tensor *out, const flam_reduce_options *options);
 
 /** `flam_prod` into an existing tensor.
  *
@@ -5581,8 +4949,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mean_out(const flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_prod_out(const flam_tensor *input, flam_tensor *out,
-    const flam_prod_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_prod_out(
+    const flam_tensor *input, flam_tensor *out, const flam_prod_options *options);
 
 /** `flam_max` into an existing tensor.
  *
@@ -5611,8 +4979,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_min_out(const flam_tensor *input, 
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0;
  *   `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_amax_out(const flam_tensor *input, flam_tensor *out,
-    const flam_dims_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_amax_out(
+    const flam_tensor *input, flam_tensor *out, const flam_dims_options *options);
 
 /** `flam_amin` into an existing tensor.
  *
@@ -5623,8 +4991,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_amax_out(const flam_tensor *input,
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0;
  *   `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_amin_out(const flam_tensor *input, flam_tensor *out,
-    const flam_dims_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_amin_out(
+    const flam_tensor *input, flam_tensor *out, const flam_dims_options *options);
 
 /** `flam_argmax` into an existing tensor.
  *
@@ -5635,8 +5003,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_amin_out(const flam_tensor *input,
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE`
  *   for bool.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_argmax_out(const flam_tensor *input, flam_tensor *out,
-    const flam_dim_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_argmax_out(
+    const flam_tensor *input, flam_tensor *out, const flam_dim_options *options);
 
 /** `flam_argmin` into an existing tensor.
  *
@@ -5647,8 +5015,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_argmax_out(const flam_tensor *inpu
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE`
  *   for bool.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_argmin_out(const flam_tensor *input, flam_tensor *out,
-    const flam_dim_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_argmin_out(
+    const flam_tensor *input, flam_tensor *out, const flam_dim_options *options);
 
 /** `flam_any` into an existing tensor.
  *
@@ -5658,8 +5026,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_argmin_out(const flam_tensor *inpu
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_any_out(const flam_tensor *input, flam_tensor *out,
-    const flam_dims_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_any_out(
+    const flam_tensor *input, flam_tensor *out, const flam_dims_options *options);
 
 /** `flam_all` into an existing tensor.
  *
@@ -5669,8 +5037,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_any_out(const flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_all_out(const flam_tensor *input, flam_tensor *out,
-    const flam_dims_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_all_out(
+    const flam_tensor *input, flam_tensor *out, const flam_dims_options *options);
 
 /** `flam_var` into an existing tensor.
  *
@@ -5681,8 +5049,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_all_out(const flam_tensor *input, 
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
  *   where `input` is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_var_out(const flam_tensor *input, flam_tensor *out,
-    const flam_var_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_var_out(
+    const flam_tensor *input, flam_tensor *out, const flam_var_options *options);
 
 /** `flam_std` into an existing tensor.
  *
@@ -5693,8 +5061,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_var_out(const flam_tensor *input, 
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
  *   where `input` is not floating point.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_std_out(const flam_tensor *input, flam_tensor *out,
-    const flam_var_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_std_out(
+    const flam_tensor *input, flam_tensor *out, const flam_var_options *options);
 
 /** `flam_logsumexp` into an existing tensor.
  *
@@ -5705,8 +5073,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_std_out(const flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logsumexp_out(const flam_tensor *input, const int64_t
-    *dim, size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logsumexp_out(
+    const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0),
+    flam_tensor *out);
 
 /** In-place form of `flam_cumsum`: running sums along a dimension.
  *
@@ -5716,8 +5085,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logsumexp_out(const flam_tensor *i
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumsum_(flam_tensor *input, int64_t dim, flam_dtype
-    dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumsum_(
+    flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** `flam_cumsum` into an existing tensor.
  *
@@ -5728,8 +5097,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumsum_(flam_tensor *input, int6
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumsum_out(const flam_tensor *input, int64_t dim,
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumsum_out(
+    const flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_tensor *out);
 
 /** In-place form of `flam_cumprod`: running products along a dimension.
  *
@@ -5739,8 +5109,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumsum_out(const flam_tensor *inpu
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumprod_(flam_tensor *input, int64_t dim, flam_dtype
-    dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumprod_(
+    flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** `flam_cumprod` into an existing tensor.
  *
@@ -5751,8 +5121,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumprod_(flam_tensor *input, int
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumprod_out(const flam_tensor *input, int64_t dim,
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumprod_out(
+    const flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_tensor *out);
 
 /** `flam_logcumsumexp` into an existing tensor.
  *
@@ -5762,8 +5133,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumprod_out(const flam_tensor *inp
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logcumsumexp_out(const flam_tensor *input, int64_t
-    dim, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logcumsumexp_out(
+    const flam_tensor *input, int64_t dim, flam_tensor *out);
 
 /** `flam_diff` into an existing tensor.
  *
@@ -5776,9 +5147,10 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logcumsumexp_out(const flam_tensor
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
  *   `n`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_diff_out(const flam_tensor *input, FLAM_NULLABLE const
-    flam_tensor *prepend FLAM_DEFAULT(NULL), FLAM_NULLABLE const flam_tensor *append
-    FLAM_DEFAULT(NULL), flam_tensor *out, const flam_diff_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_diff_out(
+    const flam_tensor *input, FLAM_NULLABLE const flam_tensor *prepend FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *append FLAM_DEFAULT(NULL), flam_tensor *out,
+    const flam_diff_options *options);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *
@@ -5809,9 +5181,10 @@ FLAM_BORROWED(scheduler) FLAM_API flam_scheduler *flam_scheduler_keep(flam_sched
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` where `side`
  *   and `right` contradict.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_searchsorted_out(const flam_tensor *sorted_sequence,
-    const flam_tensor *input, FLAM_NULLABLE const flam_tensor *sorter FLAM_DEFAULT(NULL),
-    flam_tensor *out, const flam_searchsorted_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_searchsorted_out(
+    const flam_tensor *sorted_sequence, const flam_tensor *input,
+    FLAM_NULLABLE const flam_tensor *sorter FLAM_DEFAULT(NULL), flam_tensor *out,
+    const flam_searchsorted_options *options);
 
 /** `flam_bucketize` into an existing tensor.
  *
@@ -5822,8 +5195,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_searchsorted_out(const flam_tensor
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where `boundaries` is not 1-d; `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bucketize_out(const flam_tensor *input, const
-    flam_tensor *boundaries, flam_tensor *out, const flam_bucketize_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bucketize_out(
+    const flam_tensor *input, const flam_tensor *boundaries, flam_tensor *out,
+    const flam_bucketize_options *options);
 
 /** `flam_isin` into an existing tensor.
  *
@@ -5834,8 +5208,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bucketize_out(const flam_tensor *i
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isin_out(const flam_tensor *elements, const
-    flam_tensor *test_elements, flam_tensor *out, const flam_isin_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isin_out(
+    const flam_tensor *elements, const flam_tensor *test_elements, flam_tensor *out,
+    const flam_isin_options *options);
 
 /** `flam_histc` into an existing tensor.
  *
@@ -5846,8 +5221,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isin_out(const flam_tensor *elemen
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for `bins` below 1, `max` below
  *   `min`, or a range that is not finite.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_histc_out(const flam_tensor *input,
-    flam_tensor *out, const flam_histc_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_histc_out(
+    const flam_tensor *input, flam_tensor *out, const flam_histc_options *options);
 
 /** `flam_unflatten` as a module: splits one dimension into several.
  *
@@ -5877,8 +5252,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_msort_out(const flam_tensor *input
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
  *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1].
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_quantile_out(const flam_tensor *input,
-    const flam_tensor *q, flam_tensor *out, const flam_quantile_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_quantile_out(
+    const flam_tensor *input, const flam_tensor *q, flam_tensor *out,
+    const flam_quantile_options *options);
 
 /** `flam_nanquantile` into an existing tensor.
  *
@@ -5890,8 +5266,9 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_quantile_out(const fla
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
  *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1].
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_nanquantile_out(const flam_tensor *input,
-    const flam_tensor *q, flam_tensor *out, const flam_quantile_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_nanquantile_out(
+    const flam_tensor *input, const flam_tensor *q, flam_tensor *out,
+    const flam_quantile_options *options);
 
 /** In-place form of `flam_erfinv`: inverse of the error function; infinite at -1 and 1, NaN
  * outside.
@@ -5909,8 +5286,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_erfinv_(flam_tensor *input);
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_erfinv_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_erfinv_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** In-place form of `flam_lgamma`: logarithm of the absolute value of the gamma function.
  *
@@ -5927,8 +5304,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lgamma_(flam_tensor *input);
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lgamma_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lgamma_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** In-place form of `flam_digamma`: logarithmic derivative of the gamma function.
  *
@@ -5945,8 +5322,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_digamma_(flam_tensor *input);
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_digamma_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_digamma_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_polygamma` into an existing tensor.
  *
@@ -5956,8 +5333,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_digamma_out(const flam_tensor *inp
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_polygamma_out(int64_t n, const flam_tensor *input,
-    flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_polygamma_out(
+    int64_t n, const flam_tensor *input, flam_tensor *out);
 
 /** In-place form of `flam_logit`: logarithm of the odds, `log(x / (1 - x))` elementwise.
  *
@@ -5967,8 +5344,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_polygamma_out(int64_t n, const fla
  * - returns: `input` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logit_(flam_tensor *input, FLAM_NULLABLE const
-    double *eps FLAM_DEFAULT(NULL));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logit_(
+    flam_tensor *input, FLAM_NULLABLE const double *eps FLAM_DEFAULT(NULL));
 
 /** `flam_logit` into an existing tensor.
  *
@@ -5979,8 +5356,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_logit_(flam_tensor *input, FLAM_
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logit_out(const flam_tensor *input, FLAM_NULLABLE
-    const double *eps FLAM_DEFAULT(NULL), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logit_out(
+    const flam_tensor *input, FLAM_NULLABLE const double *eps FLAM_DEFAULT(NULL), flam_tensor *out);
 
 /** In-place form of `flam_sinc`: `sin(pi x) / (pi x)` elementwise, 1 at 0.
  *
@@ -6014,8 +5391,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_deg2rad_(flam_tensor *input);
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_deg2rad_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_deg2rad_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** In-place form of `flam_rad2deg`: radians as degrees.
  *
@@ -6032,8 +5409,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_rad2deg_(flam_tensor *input);
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_rad2deg_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_rad2deg_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_signbit` into an existing tensor.
  *
@@ -6042,8 +5419,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_rad2deg_out(const flam_tensor *inp
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_signbit_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_signbit_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_isposinf` into an existing tensor.
  *
@@ -6052,8 +5429,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_signbit_out(const flam_tensor *inp
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isposinf_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isposinf_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** `flam_isneginf` into an existing tensor.
  *
@@ -6062,8 +5439,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isposinf_out(const flam_tensor *in
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isneginf_out(const flam_tensor *input, flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isneginf_out(
+    const flam_tensor *input, flam_tensor *out);
 
 /** In-place form of `flam_nan_to_num`: elements with numbers in the place of NaN and infinities.
  *
@@ -6072,8 +5449,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isneginf_out(const flam_tensor *in
  * - returns: `input` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nan_to_num_(flam_tensor *input, const
-    flam_nan_to_num_options *options);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nan_to_num_(
+    flam_tensor *input, const flam_nan_to_num_options *options);
 
 /** `flam_nan_to_num` into an existing tensor.
  *
@@ -6083,8 +5460,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nan_to_num_(flam_tensor *input, 
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nan_to_num_out(const flam_tensor *input, flam_tensor
-    *out, const flam_nan_to_num_options *options);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nan_to_num_out(
+    const flam_tensor *input, flam_tensor *out, const flam_nan_to_num_options *options);
 
 /** In-place form of `flam_heaviside`: the step function: 0 below 0, 1 above 0, `values` at 0.
  *
@@ -6094,8 +5471,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nan_to_num_out(const flam_tensor *
  * - errors: `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_SHAPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_heaviside_(flam_tensor *input, const flam_tensor
-    *values);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_heaviside_(
+    flam_tensor *input, const flam_tensor *values);
 
 /** `flam_heaviside` into an existing tensor.
  *
@@ -6106,8 +5483,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_heaviside_(flam_tensor *input, c
  * - errors: `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_SHAPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_heaviside_out(const flam_tensor *input, const
-    flam_tensor *values, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_heaviside_out(
+    const flam_tensor *input, const flam_tensor *values, flam_tensor *out);
 
 /** In-place form of `flam_copysign`: magnitudes of one tensor with the signs of another.
  *
@@ -6116,8 +5493,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_heaviside_out(const flam_tensor *i
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_copysign_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_copysign_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_copysign` into an existing tensor.
  *
@@ -6127,8 +5504,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_copysign_(flam_tensor *input, co
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_copysign_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_copysign_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_hypot`: `sqrt(x^2 + y^2)` elementwise, without overflow on the way.
  *
@@ -6137,8 +5514,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_copysign_out(const flam_tensor *in
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_hypot_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_hypot_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_hypot` into an existing tensor.
  *
@@ -6148,8 +5525,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_hypot_(flam_tensor *input, const
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hypot_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hypot_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_logaddexp` into an existing tensor.
  *
@@ -6159,8 +5536,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hypot_out(const flam_tensor *input
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logaddexp_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logaddexp_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** `flam_logaddexp2` into an existing tensor.
  *
@@ -6170,8 +5547,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logaddexp_out(const flam_tensor *i
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logaddexp2_out(const flam_tensor *input, const
-    flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logaddexp2_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_xlogy`: `x log(y)` elementwise, 0 where `x` is 0 and `y` is a number.
  *
@@ -6180,8 +5557,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logaddexp2_out(const flam_tensor *
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_xlogy_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_xlogy_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_xlogy` into an existing tensor.
  *
@@ -6191,8 +5568,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_xlogy_(flam_tensor *input, const
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_xlogy_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_xlogy_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_ldexp`: `x 2^y` elementwise.
  *
@@ -6201,8 +5578,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_xlogy_out(const flam_tensor *input
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ldexp_(flam_tensor *input, const flam_tensor
-    *other);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ldexp_(
+    flam_tensor *input, const flam_tensor *other);
 
 /** `flam_ldexp` into an existing tensor.
  *
@@ -6212,8 +5589,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ldexp_(flam_tensor *input, const
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ldexp_out(const flam_tensor *input, const flam_tensor
-    *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ldexp_out(
+    const flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_float_power`: powers, computed in float64.
  *
@@ -6222,8 +5599,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ldexp_out(const flam_tensor *input
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_float_power_(flam_tensor *input, const flam_tensor
-    *exponent);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_float_power_(
+    flam_tensor *input, const flam_tensor *exponent);
 
 /** `flam_float_power` into an existing tensor.
  *
@@ -6233,8 +5610,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_float_power_(flam_tensor *input,
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_float_power_out(const flam_tensor *input, const
-    flam_tensor *exponent, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_float_power_out(
+    const flam_tensor *input, const flam_tensor *exponent, flam_tensor *out);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *
@@ -6326,16 +5703,17 @@ FLAM_BORROWED(list) FLAM_API flam_tensor_list *flam_tensor_list_keep(flam_tensor
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where
  *   `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_where_out(const flam_tensor *condition, const
-    flam_tensor *input, const flam_tensor *other, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_where_out(
+    const flam_tensor *condition, const flam_tensor *input, const flam_tensor *other,
+    flam_tensor *out);
 
 /** `flam_where` where `other` is a number, which takes part in promotion by category only. */
-FLAM_API flam_tensor *flam_where_f64(const flam_tensor *condition, const flam_tensor *input, double
-    other);
+FLAM_API flam_tensor *flam_where_f64(
+    const flam_tensor *condition, const flam_tensor *input, double other);
 
 /** `flam_where` where `other` is a number, which takes part in promotion by category only. */
-FLAM_API flam_tensor *flam_where_i64(const flam_tensor *condition, const flam_tensor *input, int64_t
-    other);
+FLAM_API flam_tensor *flam_where_i64(
+    const flam_tensor *condition, const flam_tensor *input, int64_t other);
 
 /** In-place form of `flam_clamp`: elements limited to a range; where `min` exceeds `max` the
  * result is `max`.
@@ -6347,8 +5725,9 @@ FLAM_API flam_tensor *flam_where_i64(const flam_tensor *condition, const flam_te
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`,
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_(flam_tensor *input, FLAM_NULLABLE const
-    flam_tensor *min FLAM_DEFAULT(NULL), FLAM_NULLABLE const flam_tensor *max FLAM_DEFAULT(NULL));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_(
+    flam_tensor *input, FLAM_NULLABLE const flam_tensor *min FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *max FLAM_DEFAULT(NULL));
 
 /** `flam_clamp` into an existing tensor.
  *
@@ -6360,9 +5739,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_(flam_tensor *input, FLAM_
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`,
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_out(const flam_tensor *input, FLAM_NULLABLE
-    const flam_tensor *min FLAM_DEFAULT(NULL), FLAM_NULLABLE const flam_tensor *max
-    FLAM_DEFAULT(NULL), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_out(
+    const flam_tensor *input, FLAM_NULLABLE const flam_tensor *min FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *max FLAM_DEFAULT(NULL), flam_tensor *out);
 
 /** `flam_clamp` where `min` and `max` are numbers, which take part in promotion by category
  * only. */
@@ -6370,8 +5749,8 @@ FLAM_API flam_tensor *flam_clamp_f64(const flam_tensor *input, double min, doubl
 
 /** `flam_clamp_` where `min` and `max` are numbers, which take part in promotion by category
  * only. */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_f64_(flam_tensor *input, double min, double
-    max);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_f64_(
+    flam_tensor *input, double min, double max);
 
 /** `flam_clamp` where `min` and `max` are numbers, which take part in promotion by category
  * only. */
@@ -6379,8 +5758,8 @@ FLAM_API flam_tensor *flam_clamp_i64(const flam_tensor *input, int64_t min, int6
 
 /** `flam_clamp_` where `min` and `max` are numbers, which take part in promotion by category
  * only. */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_i64_(flam_tensor *input, int64_t min, int64_t
-    max);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_i64_(
+    flam_tensor *input, int64_t min, int64_t max);
 
 /** In-place form of `flam_clamp_min`: elements not below a bound.
  *
@@ -6389,8 +5768,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_i64_(flam_tensor *input, i
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_(flam_tensor *input, const flam_tensor
-    *min);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_(
+    flam_tensor *input, const flam_tensor *min);
 
 /** `flam_clamp_min` into an existing tensor.
  *
@@ -6400,8 +5779,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_(flam_tensor *input, c
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_min_out(const flam_tensor *input, const
-    flam_tensor *min, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_min_out(
+    const flam_tensor *input, const flam_tensor *min, flam_tensor *out);
 
 /** `flam_clamp_min` where `min` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_clamp_min_f64(const flam_tensor *input, double min);
@@ -6422,8 +5801,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_i64_(flam_tensor *inpu
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_(flam_tensor *input, const flam_tensor
-    *max);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_(
+    flam_tensor *input, const flam_tensor *max);
 
 /** `flam_clamp_max` into an existing tensor.
  *
@@ -6433,8 +5812,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_(flam_tensor *input, c
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_max_out(const flam_tensor *input, const
-    flam_tensor *max, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_max_out(
+    const flam_tensor *input, const flam_tensor *max, flam_tensor *out);
 
 /** `flam_clamp_max` where `max` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_clamp_max_f64(const flam_tensor *input, double max);
@@ -6457,28 +5836,28 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_i64_(flam_tensor *inpu
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has
  *   dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_(flam_tensor *input, const flam_tensor
-    *mask, const flam_tensor *value);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_(
+    flam_tensor *input, const flam_tensor *mask, const flam_tensor *value);
 
 /** `flam_masked_fill` where `value` is a number, which takes part in promotion by category
  * only. */
-FLAM_API flam_tensor *flam_masked_fill_f64(const flam_tensor *input, const flam_tensor *mask, double
-    value);
+FLAM_API flam_tensor *flam_masked_fill_f64(
+    const flam_tensor *input, const flam_tensor *mask, double value);
 
 /** `flam_masked_fill_` where `value` is a number, which takes part in promotion by category
  * only. */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_f64_(flam_tensor *input, const
-    flam_tensor *mask, double value);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_f64_(
+    flam_tensor *input, const flam_tensor *mask, double value);
 
 /** `flam_masked_fill` where `value` is a number, which takes part in promotion by category
  * only. */
-FLAM_API flam_tensor *flam_masked_fill_i64(const flam_tensor *input, const flam_tensor *mask,
-    int64_t value);
+FLAM_API flam_tensor *flam_masked_fill_i64(
+    const flam_tensor *input, const flam_tensor *mask, int64_t value);
 
 /** `flam_masked_fill_` where `value` is a number, which takes part in promotion by category
  * only. */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_i64_(flam_tensor *input, const
-    flam_tensor *mask, int64_t value);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_i64_(
+    flam_tensor *input, const flam_tensor *mask, int64_t value);
 
 /** In-place form of `flam_lerp`: linear interpolation, `input + weight * (end - input)`
  * elementwise.
@@ -6490,8 +5869,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_i64_(flam_tensor *in
  * - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`,
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lerp_(flam_tensor *input, const flam_tensor *end,
-    const flam_tensor *weight);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lerp_(
+    flam_tensor *input, const flam_tensor *end, const flam_tensor *weight);
 
 /** `flam_lerp` into an existing tensor.
  *
@@ -6503,16 +5882,16 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lerp_(flam_tensor *input, const 
  * - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`,
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lerp_out(const flam_tensor *input, const flam_tensor
-    *end, const flam_tensor *weight, flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lerp_out(
+    const flam_tensor *input, const flam_tensor *end, const flam_tensor *weight, flam_tensor *out);
 
 /** `flam_lerp` where `weight` is a number, which takes part in promotion by category only. */
-FLAM_API flam_tensor *flam_lerp_f64(const flam_tensor *input, const flam_tensor *end, double
-    weight);
+FLAM_API flam_tensor *flam_lerp_f64(
+    const flam_tensor *input, const flam_tensor *end, double weight);
 
 /** `flam_lerp_` where `weight` is a number, which takes part in promotion by category only. */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lerp_f64_(flam_tensor *input, const flam_tensor
-    *end, double weight);
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lerp_f64_(
+    flam_tensor *input, const flam_tensor *end, double weight);
 
 /** In-place form of `flam_addcmul`: `input + value * tensor1 * tensor2` elementwise.
  *
@@ -6524,8 +5903,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lerp_f64_(flam_tensor *input, co
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addcmul_(flam_tensor *input, const flam_tensor
-    *tensor1, const flam_tensor *tensor2, double value FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addcmul_(
+    flam_tensor *input, const flam_tensor *tensor1, const flam_tensor *tensor2,
+    double value FLAM_DEFAULT(1));
 
 /** `flam_addcmul` into an existing tensor.
  *
@@ -6538,9 +5918,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addcmul_(flam_tensor *input, con
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addcmul_out(const flam_tensor *input, const
-    flam_tensor *tensor1, const flam_tensor *tensor2, double value FLAM_DEFAULT(1), flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addcmul_out(
+    const flam_tensor *input, const flam_tensor *tensor1, const flam_tensor *tensor2,
+    double value FLAM_DEFAULT(1), flam_tensor *out);
 
 /** In-place form of `flam_addcdiv`: `input + value * tensor1 / tensor2` elementwise.
  *
@@ -6552,8 +5932,9 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addcmul_out(const flam_tensor *inp
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers or all operands are integral.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addcdiv_(flam_tensor *input, const flam_tensor
-    *tensor1, const flam_tensor *tensor2, double value FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addcdiv_(
+    flam_tensor *input, const flam_tensor *tensor1, const flam_tensor *tensor2,
+    double value FLAM_DEFAULT(1));
 
 /** `flam_addcdiv` into an existing tensor.
  *
@@ -6566,9 +5947,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addcdiv_(flam_tensor *input, con
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers or all operands are integral.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addcdiv_out(const flam_tensor *input, const
-    flam_tensor *tensor1, const flam_tensor *tensor2, double value FLAM_DEFAULT(1), flam_tensor
-    *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addcdiv_out(
+    const flam_tensor *input, const flam_tensor *tensor1, const flam_tensor *tensor2,
+    double value FLAM_DEFAULT(1), flam_tensor *out);
 
 #ifdef __cplusplus
 }
