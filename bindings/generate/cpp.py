@@ -80,6 +80,12 @@ def cpp_default(p: Param, counted: bool, numbers: dict[str, int]) -> str | None:
     return p.default
 
 
+def or_default(p: Param, given: str) -> str:
+    """An enumerator or a dtype as it was given: 0 is the default, where there is another."""
+    nothing = p.default in (None, "0", "FLAM_DTYPE_NONE") or p.default.endswith("_UNSPECIFIED")
+    return given if nothing else f"{given} ? {given} : {p.default}"
+
+
 def argument(p: Param, counted: bool) -> str:
     """The expression that converts a C argument for the target, or a field of `given`, the options.
     A list that is absent there is its default."""
@@ -98,7 +104,7 @@ def argument(p: Param, counted: bool) -> str:
     if p.kind == "bool":
         return f"{n} != 0"
     if p.kind == "dtype":
-        return f"as_dtype({n})"
+        return f"as_dtype({or_default(p, n)})"
     if p.kind == "device":
         return f"as_device({n})"
     if p.kind == "string":
@@ -110,7 +116,7 @@ def argument(p: Param, counted: bool) -> str:
         and pointee(p.type) != "void"
     ):
         return f"as_optional({n})"
-    return n
+    return or_default(p, n) if p.kind == "enum" else n
 
 
 def _value_type(c_type: str, op: bool) -> str:

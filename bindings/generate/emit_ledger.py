@@ -127,6 +127,7 @@ def _operand(p: Param, told: dict[str, str]) -> dict:
         "number": p.number.split() if p.number else None,
         "or_number": p.or_number,
         "entries_optional": p.null_entries,
+        "may_be_empty": p.may_be_empty,
         "dtypes": facts.dtypes(text) if tensors else None,
         "shape": facts.shape(text) if tensors else None,
         "range": facts.interval(text) if p.kind in _NUMBERS else None,

@@ -84,7 +84,7 @@ def checked_list(p):
     """What comes from a program as a list may be something else."""
     handles = f"_handles({p.name}{', _NULL' if p.null_entries else ''})"
     if p.nullable:
-        handles = f"_NULL if {p.name} is None else {handles}"
+        handles = f"_NULL if {p.absent_list} else {handles}"
     return [handles, c_arguments(p)[1]]
 
 

@@ -83,7 +83,7 @@ def _checks(f: Function) -> list[str]:
 def _argument(f: Function, p: Param, counted: bool) -> str:
     """A function that cannot fail looks at unknown enumerators itself."""
     if p.kind == "enum" and f.raises:
-        return f"as_{p.enum}({'given->' if p.option else ''}{p.name})"
+        return f"as_{p.enum}({cpp.argument(p, counted)})"
     return cpp.argument(p, counted)
 
 
@@ -93,9 +93,11 @@ def _chosen(f: Function, counted: set[str]) -> str:
         return ""
     text = f"const Options<{f.options}> given(options); "
     for p in (p for p in f.params if p.option and p.name in counted):
+        checks = [] if p.may_be_empty else ["check_count"]
         whole = p.kind in ("tensors", "strings") and not p.null_entries
-        check = "check_entries" if whole else "check_list"
-        text += f'{check}("{f.name}: options->{p.name}", given->{p.name}, given->n_{p.name}); '
+        checks.append("check_entries" if whole else "check_list")
+        for check in checks:
+            text += f'{check}("{f.name}: options->{p.name}", given->{p.name}, given->n_{p.name}); '
     return text
 
 

@@ -390,6 +390,7 @@ class Reader:
                     kind in ("tensor", "handle") and not type_name.startswith("const"),
                     count_of,
                     null_entries="nullable_entries" in marks,
+                    may_be_empty="empty" in marks,
                     after=marks.get("after"),
                     number=marks.get("number"),
                     or_number="or_number" in marks,

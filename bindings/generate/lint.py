@@ -23,7 +23,7 @@ _NOTES = set(
 _RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
 _MARKS = set(
     "nullable nullable_entries default variadic keyword consumes encoded after number "
-    "or_number".split()
+    "or_number empty".split()
 )
 _MOST = 8  # arguments of a function
 # What is an option where it has a default: no operand, and not the dtype and device of `to`.

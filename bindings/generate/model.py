@@ -48,6 +48,7 @@ class Param:
     option: bool = False  # a field of the function's options struct
     after: str | None = None  # bindings take it behind this option
     null_entries: bool = False  # of a list: NULL entries are values
+    may_be_empty: bool = False  # of an option's list: no entries mean something of their own
     number: str | None = None  # of a tensor: kinds of bare number that stand for it, "f64 i64"
     wrapped: bool = False  # such a number, which the target takes as a tensor
     or_number: bool = False  # of a tensor: bindings take a plain number in its place

@@ -23,12 +23,18 @@ class Param:
     mutable: bool = False
     handle: str = ""
     null_entries: bool = False  # of a list: None stands for NULL
+    may_be_empty: bool = True  # of a list: without entries it is not what is absent
     or_number: bool = False  # of a tensor: a plain number may stand in its place
     absent: int = 0  # what C gets for a dtype or device that is None
 
     @property
     def required(self):
         return self.default is None
+
+    @property
+    def absent_list(self):
+        absent = f"{self.name} is None"
+        return absent if self.may_be_empty else f"{absent} or not _len({self.name})"
 
     @property
     def optional_scalar(self):
@@ -98,6 +104,7 @@ class Api:
                 bool(p.get("mutable")),
                 handle_name(p["type"]),
                 null_entries=bool(p.get("null_entries")),
+                may_be_empty=not p.get("option") or bool(p.get("may_be_empty")),
                 or_number=bool(p.get("or_number")),
             )
             if p["kind"] == "out":
@@ -244,23 +251,24 @@ def c_arguments(p):
     """Python expressions that pass parameter `p` to C without looking closely; `_slow` handles the
     rest."""
     n = p.name
+    absent = p.absent_list
     if p.kind in ("tensor", "handle"):
         return [f"_NULL if {n} is None else {n}._h" if p.nullable else f"{n}._h"]
     if p.kind == "tensors":
         entry = "_NULL if _t is None else _t._h" if p.null_entries else "_t._h"
         if p.nullable:
             return [
-                f"_NULL if {n} is None else [{entry} for _t in {n}]",
-                f"0 if {n} is None else _len({n})",
+                f"_NULL if {absent} else [{entry} for _t in {n}]",
+                f"0 if {absent} else _len({n})",
             ]
         return [f"[{entry} for _t in {n}]", f"_len({n})"]
     if p.kind in ("ints", "doubles"):
         if p.nullable:
-            return [f"_NULL if {n} is None else {n}", f"0 if {n} is None else _len({n})"]
+            return [f"_NULL if {absent} else {n}", f"0 if {absent} else _len({n})"]
         return [n, f"_len({n})"]
     if p.kind == "strings":
         if p.nullable:
-            return [f"_NULL if {n} is None else _strings({n})", f"0 if {n} is None else _len({n})"]
+            return [f"_NULL if {absent} else _strings({n})", f"0 if {absent} else _len({n})"]
         return [f"_strings({n})", f"_len({n})"]
     if p.optional_scalar:
         return [f"_NULL if {n} is None else ({n},)"]

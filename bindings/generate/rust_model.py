@@ -286,7 +286,7 @@ def _list(p: Param, n: str) -> Argument:
                 p,
                 "Option<&[&Tensor]>",
                 f"{n}.as_ref().map_or(null(), |v| v.as_ptr())",
-                f"let {n} = {n}.map(pointers);",
+                f"let {n} = {n}.filter(|v| !v.is_empty()).map(pointers);",
                 borrows=True,
             )
         return Argument(
@@ -302,9 +302,9 @@ def _list(p: Param, n: str) -> Argument:
         return Argument(p, "&[Dtype]", f"{n}.as_ptr()", before, borrows=True)
     item = rust_type(pointee(p.type))
     if p.nullable:
-        return Argument(
-            p, f"Option<&[{item}]>", f"{n}.map_or(null(), |v| v.as_ptr())", borrows=True
-        )
+        some = "" if p.may_be_empty or not p.option else ".filter(|v| !v.is_empty())"
+        how = f"{n}{some}.map_or(null(), |v| v.as_ptr())"
+        return Argument(p, f"Option<&[{item}]>", how, borrows=True)
     return Argument(p, f"&[{item}]", f"{n}.as_ptr()", borrows=True)
 
 

@@ -23,6 +23,7 @@
 /* On a parameter. */
 #define FLAM_NULLABLE FLAM_META("nullable") /* NULL is a value, not a failed operand */
 #define FLAM_NULLABLE_ENTRIES FLAM_META("nullable_entries") /* on a list: entries may be NULL */
+#define FLAM_EMPTY FLAM_META("empty") /* on an option's list: without entries it is a value */
 #define FLAM_DEFAULT(v) FLAM_META("default=" #v) /* bindings may omit the argument */
 #define FLAM_VARIADIC FLAM_META("variadic") /* a list that Python also takes as *args */
 #define FLAM_KEYWORD FLAM_META("keyword") /* keyword-only in Python, from here on */

@@ -123,7 +123,7 @@ typedef struct flam_rule_step_options {
   size_t struct_size; /**< sizeof(flam_rule_step_options) */
   /** the rule's first state of every parameter that has it, then its second, and so on; what
    *  `flam_rule_state_new` says is not there is left out. Changed in place; default none */
-  flam_tensor *const *states FLAM_DEFAULT(NULL);
+  flam_tensor *const *states FLAM_EMPTY FLAM_DEFAULT(NULL);
   size_t n_states;
   /** whether the momentum buffers of SGD hold nothing: they then become the gradients; default
    *  false */

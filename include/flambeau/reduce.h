@@ -129,7 +129,7 @@ FLAM_API flam_status flam_min_dim(
 typedef struct flam_dims_options {
   size_t struct_size; /**< sizeof(flam_dims_options) */
   /** dimensions to reduce, negative ones count from the end; default: all */
-  const int64_t *dim FLAM_DEFAULT(NULL);
+  const int64_t *dim FLAM_EMPTY FLAM_DEFAULT(NULL);
   size_t n_dim;
   /** whether reduced dimensions stay with size 1; default false */
   flam_bool keepdim FLAM_DEFAULT(0);

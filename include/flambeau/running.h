@@ -113,7 +113,7 @@ typedef struct flam_gradient_options {
   const double *spacing FLAM_KEYWORD FLAM_DEFAULT(NULL);
   size_t n_spacing;
   /** dimensions to take slopes along, each once; default: all */
-  const int64_t *dim FLAM_DEFAULT(NULL);
+  const int64_t *dim FLAM_EMPTY FLAM_DEFAULT(NULL);
   size_t n_dim;
   int64_t edge_order FLAM_DEFAULT(1); /**< of the differences at both ends, 1 or 2; default 1 */
 } flam_gradient_options;
@@ -138,7 +138,7 @@ FLAM_API flam_tensor_list *flam_gradient(
 typedef struct flam_gradient_at_options {
   size_t struct_size; /**< sizeof(flam_gradient_at_options) */
   /** dimensions to take slopes along, each once; default: all */
-  const int64_t *dim FLAM_DEFAULT(NULL);
+  const int64_t *dim FLAM_EMPTY FLAM_DEFAULT(NULL);
   size_t n_dim;
   int64_t edge_order FLAM_DEFAULT(1); /**< of the differences at both ends, 1 or 2; default 1 */
 } flam_gradient_at_options;

@@ -289,7 +289,7 @@ FLAM_API FLAM_BLOCKS flam_tensor *flam_tensor_from_data(
 /** Options of `flam_tensor_from_blob`. */
 typedef struct flam_tensor_from_blob_options {
   size_t struct_size; /**< sizeof(flam_tensor_from_blob_options) */
-  const int64_t *stride FLAM_DEFAULT(NULL); /**< strides in elements; default: C order */
+  const int64_t *stride FLAM_EMPTY FLAM_DEFAULT(NULL); /**< strides in elements; default: C order */
   size_t n_stride;
   flam_device device FLAM_DEFAULT(0); /**< where `data` is; default: the cpu */
   int32_t reserved; /**< 0 */

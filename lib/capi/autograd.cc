@@ -41,7 +41,7 @@ class ProgramNodeHook final : public capi::ProgramHook<NodeHook, flam_node_hook_
                                     capi::handles(seen), seen.size(), out.data(), out.size());
     Tensors changed;
     for (flam_tensor* h : out) changed.push_back(capi::adopt("a node's hook", h, &status));
-    if (status != FLAM_OK) capi::throw_callback_error("a node's hook", status);
+    call.check("a node's hook", status);
     for (size_t i = 0; i < given.size(); ++i) {
       if (changed[i]) given[i] = std::move(changed[i]);
     }

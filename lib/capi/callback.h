@@ -75,10 +75,6 @@ template <class V> V sized_copy(const V* given, const char* type) {
   return v;
 }
 
-// Turns the error that a callback recorded on this thread (flam_error_set) into an exception that
-// carries it; defined beside the error record.
-[[noreturn]] void throw_callback_error(const char* what, flam_status status);
-
 enum class Result : int8_t { required, optional };
 
 // Runs f(&out), a host function that writes one owned tensor.
@@ -87,7 +83,7 @@ template <class F> Tensor call_back(const char* what, F&& f, Result result = Res
   const HostCall call;
   flam_status status = f(&out);
   Tensor t = adopt(what, out, &status);
-  if (status != FLAM_OK) throw_callback_error(what, status);
+  call.check(what, status);
   check(t.defined() || result == Result::optional, Code::callback, what, " returned no tensor");
   return t;
 }

@@ -17,7 +17,9 @@ class CallbackDataset final : public flam_dataset {
   int64_t size() const override {
     if (!v_.size) return -1;
     const HostCall call;
-    return v_.size(v_.user);
+    const int64_t n = v_.size(v_.user);
+    call.check("a data set's size", FLAM_OK);
+    return n;
   }
 
   data::Batch fetch(std::span<const int64_t> indices) override {
@@ -34,7 +36,7 @@ class CallbackDataset final : public flam_dataset {
     data::Batch batch;
     const auto drop = v_.drop_item;
     if (item) batch.item = {item, [drop](void* p) { call_drop(drop, p); }};
-    if (status != FLAM_OK) throw_callback_error(kFetch, status);
+    call.check(kFetch, status);
     check(owned || item, Code::callback,
           "the data set's fetch returned neither a batch nor an item");
     if (owned) batch.tensors = owned->tensors;

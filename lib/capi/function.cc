@@ -35,7 +35,7 @@ class FunctionNode final : public Node {
         table_.backward(table_.user, capi::handles(dy), dy.size(), out.data(), out.size());
     Tensors dx;
     for (flam_tensor* h : out) dx.push_back(capi::adopt(name(), h, &status));
-    if (status != FLAM_OK) capi::throw_callback_error(name(), status);
+    call.check(name(), status);
     for (size_t i = 0; i < dx.size(); ++i) check_gradient(i, dx[i]);
     return dx;
   }

@@ -16,11 +16,22 @@ namespace flambeau::capi {
 // returns.
 void lend_for_call(const RefCounted* object) noexcept;
 
+// Turns the error that a callback recorded on this thread into an exception that carries it, with
+// what the host put beside it; defined beside the error record.
+[[noreturn]] void throw_callback_error(const char* what, flam_status status);
+
 class HostCall {
  public:
   HostCall() noexcept;
   HostCall(const HostCall&) = delete;
   ~HostCall();  // results must have been taken over: frames left open are closed here
+
+  // Throws what the callback failed with: it says so by its status, or by leaving the error of a
+  // call that it made, as everybody does who chains calls and forgets to look.
+  void check(const char* what, flam_status status) const {
+    if (status != FLAM_OK || t_error) [[unlikely]]
+      throw_callback_error(what, status);
+  }
 
   // What the callback made stays the program's: it may be behind a pointer that it returned.
   void let_go() noexcept { own_.handles.clear(); }

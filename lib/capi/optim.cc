@@ -215,8 +215,7 @@ double optimizer_step_closure(flam_optimizer* o, const flam_closure* given) {
   return o->step_closure([&] {
     double loss = 0;
     const HostCall call;
-    const flam_status status = table.call(table.user, &loss);
-    if (status != FLAM_OK) throw_callback_error("an optimizer's closure", status);
+    call.check("an optimizer's closure", table.call(table.user, &loss));
     return loss;
   });
 }

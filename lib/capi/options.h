@@ -68,6 +68,12 @@ template <class S, class P> bool has_null(const S* options, P* S::* list, size_t
   return reaches(options, count) && has_null(options->*list, options->*count);
 }
 
+// A list that is set and has no entries: its count was forgotten, and would mean the default.
+template <class T> void check_count(const char* name, const T* list, size_t n) {
+  check(!list || n != 0, Code::invalid_argument, name,
+        " is set and its count is 0; set both, or neither for the default");
+}
+
 template <class T> void check_list(const char* name, const T* list, size_t n) {
   check(list || n == 0, Code::invalid_argument, name, " is NULL and its count is ", n);
 }

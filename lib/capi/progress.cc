@@ -27,8 +27,8 @@ class CallbackSink final : public observe::ProgressSink {
                                            : std::string(message));
     const std::string json = observe::progress_json(s, event);
     const HostCall call;
-    const flam_status status = table_.show(table_.user, event, text.c_str(), json.c_str());
-    if (status != FLAM_OK) throw_callback_error("a progress's function", status);
+    call.check("a progress's function",
+               table_.show(table_.user, event, text.c_str(), json.c_str()));
   }
 
   Callback owner_;

@@ -44,9 +44,9 @@ class ProgramHooks::Value final : public Packed {
     capi::HostCall call;
     const flam_saved_hooks& table = hooks_->table_;
     const flam_status status = table.pack(table.user, capi::handle(t), &packed_);
-    if (status == FLAM_OK) return call.let_go();  // what it packed may hold what it made
-    packed_ = nullptr;
-    capi::throw_callback_error("a saved tensor's pack hook", status);
+    if (status != FLAM_OK) packed_ = nullptr;
+    call.check("a saved tensor's pack hook", status);
+    call.let_go();  // what it packed may hold what it made
   }
 
   Tensor unpack() override {
@@ -75,8 +75,8 @@ class ProgramFunction final : public Recompute {
 
   void run(TensorsView inputs) override {
     const capi::HostCall call;
-    const flam_status status = table_.run(table_.user, capi::handles(inputs), inputs.size());
-    if (status != FLAM_OK) capi::throw_callback_error("a checkpoint's function", status);
+    call.check("a checkpoint's function",
+               table_.run(table_.user, capi::handles(inputs), inputs.size()));
   }
   bool callable() const { return table_.run != nullptr; }
 

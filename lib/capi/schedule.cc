@@ -23,8 +23,7 @@ optim::Factor factor_of(const flam_rate_callback* given) {
   return [table, owner](int64_t epoch, size_t group) {
     double factor = 0;
     const HostCall call;
-    const flam_status status = table.call(table.user, epoch, group, &factor);
-    if (status != FLAM_OK) throw_callback_error("a schedule's function", status);
+    call.check("a schedule's function", table.call(table.user, epoch, group, &factor));
     return factor;
   };
 }

@@ -34,8 +34,7 @@ struct Taken {
 
   explicit Taken(Ref<Host> h) : host(std::move(h)) {
     const capi::HostCall call;
-    if (const flam_status s = host->table.take(host->table.user, &state); s != FLAM_OK)
-      capi::throw_callback_error("taking a thread's state", s);
+    call.check("taking a thread's state", host->table.take(host->table.user, &state));
   }
   Taken(const Taken&) = delete;
   ~Taken() {
@@ -45,8 +44,7 @@ struct Taken {
   }
   void give() const {
     const capi::HostCall call;
-    if (const flam_status s = host->table.give(host->table.user, state); s != FLAM_OK)
-      capi::throw_callback_error("giving a thread its state", s);
+    call.check("giving a thread its state", host->table.give(host->table.user, state));
   }
 };
 

@@ -23,8 +23,7 @@ class CallbackSink final : public WarningSink {
   void warn(Warning kind, const std::string& text) override {
     const std::string said = worded(text, Language(table_.language));
     const HostCall call;
-    const flam_status status = table_.warn(table_.user, flam_warning(kind), said.c_str());
-    if (status != FLAM_OK) throw_callback_error("a warning's function", status);
+    call.check("a warning's function", table_.warn(table_.user, flam_warning(kind), said.c_str()));
   }
 
  private:

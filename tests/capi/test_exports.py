@@ -57,3 +57,17 @@ def test_nothing_is_needed_but_the_c_library(library):
     }
     assert re.findall(r"SONAME.*\[(.*)\]", dynamic) == ["libflambeau.so.0"]
     assert "NODELETE" in dynamic
+
+
+def test_every_kind_of_callback_slips():
+    """A struct of callbacks that the C tests do not know could lose the errors within it."""
+    tests = ROOT / "tests" / "capi"
+    known = "".join((tests / f"{n}_test.c").read_text() for n in ("slip", "thread_state"))
+    kinds = set()
+    for header in (ROOT / "include" / "flambeau").glob("*.h"):
+        structs = re.findall(r"typedef struct \w+ \{(.*?)\n\} (\w+);", header.read_text(), re.S)
+        for body, name in structs:
+            if re.search(r"flam_status \(\*\w+\)", body) and header.name != "load.h":
+                kinds.add(name)
+    assert len(kinds) > 10
+    assert not {kind for kind in kinds if not re.search(rf"\b{kind}\b", known)}

@@ -11,6 +11,7 @@ enum { deep = 70 };
 typedef struct {
   int taken, given, dropped, gone; /* the calls of each function */
   flam_status fails;               /* with which `take` answers */
+  int slips;                       /* whether a call within `take` fails, which it overlooks */
 } counts;
 
 static pthread_key_t key; /* of the word that a thread keeps */
@@ -21,12 +22,14 @@ static int word(void) { return (int)(intptr_t)pthread_getspecific(key); }
 static void say(int w) { CHECK(pthread_setspecific(key, (void *)(intptr_t)w) == 0); }
 
 static flam_status take(void *user, void **out_state) {
+  const int64_t three = 3;
   counts *c = (counts *)user;
   if (c->fails != FLAM_OK) {
     flam_error_set("nothing to take", NULL, NULL);
     return c->fails;
   }
   ++c->taken;
+  if (c->slips) flam_neg(flam_add(vector(1, 2), flam_ones(&three, 1, NULL)));
   if (word()) {
     int *state = (int *)malloc(sizeof *state);
     CHECK(state != NULL);
@@ -94,7 +97,7 @@ static flam_status pass(intptr_t left) {
 }
 
 static void test_a_state_goes_there_and_back(void) {
-  counts c = {0, 0, 0, 0, FLAM_OK};
+  counts c = {0, 0, 0, 0, FLAM_OK, 0};
   flam_hook *hook = registered(&c);
   CHECK(hook != NULL);
   say(41);
@@ -115,7 +118,7 @@ static void test_a_state_goes_there_and_back(void) {
 }
 
 static void test_a_released_hook_stays(void) {
-  static counts c = {0, 0, 0, 0, FLAM_OK};
+  static counts c = {0, 0, 0, 0, FLAM_OK, 0};
   flam_hook_release(registered(&c));
   CHECK(c.gone == 0);
   say(7);
@@ -123,11 +126,15 @@ static void test_a_released_hook_stays(void) {
 }
 
 static void test_what_fails(void) {
-  counts c = {0, 0, 0, 0, FLAM_ERROR_CALLBACK};
+  counts c = {0, 0, 0, 0, FLAM_ERROR_CALLBACK, 0};
   flam_thread_state none;
   flam_hook *hook = registered(&c);
   CHECK(pass(deep) == FLAM_ERROR_CALLBACK);
   CHECK_ERROR(FLAM_ERROR_CALLBACK, "nothing to take");
+  c.fails = FLAM_OK;
+  c.slips = 1;
+  CHECK(pass(deep) == FLAM_ERROR_SHAPE);
+  CHECK_ERROR(FLAM_ERROR_SHAPE, "The size of tensor a (2) must match");
   CHECK(c.given == 0 && c.dropped == 0);
   flam_hook_remove(hook);
   flam_hook_release(hook);
