@@ -1614,6 +1614,7 @@ struct flam_api_table {
   size_t (*state_size)(const flam_state *);
   const char *(*state_name)(const flam_state *, size_t);
   flam_tensor *(*state_tensor)(const flam_state *, size_t);
+  flam_tensor *const *(*state_data)(const flam_state *);
   flam_tensor_list *(*state_tensors)(const flam_state *);
   void (*state_release)(flam_state *);
   flam_state *(*state_retain)(const flam_state *);
@@ -1779,7 +1780,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1530];
+  flam_entry_ entries[1531];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1947,21 +1948,22 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -2296,38 +2298,38 @@ static const char *const flam_api_names_[] = {
     "flam_logaddexp2_out", "flam_xlogy", "flam_xlogy_", "flam_xlogy_out", "flam_ldexp",
     "flam_ldexp_", "flam_ldexp_out", "flam_float_power", "flam_float_power_",
     "flam_float_power_out", "flam_state_new", "flam_state_set", "flam_state_get", "flam_state_size",
-    "flam_state_name", "flam_state_tensor", "flam_state_tensors", "flam_state_release",
-    "flam_state_retain", "flam_state_keep", "flam_stream_new", "flam_stream_current",
-    "flam_stream_default", "flam_stream_from_native", "flam_stream_release", "flam_stream_retain",
-    "flam_stream_keep", "flam_stream_device", "flam_stream_id", "flam_stream_priority",
-    "flam_stream_native", "flam_stream_set_current", "flam_stream_push", "flam_stream_query",
-    "flam_stream_synchronize", "flam_stream_wait_stream", "flam_stream_is_capturing",
-    "flam_event_new", "flam_event_release", "flam_event_retain", "flam_event_keep",
-    "flam_event_device", "flam_event_record", "flam_event_wait", "flam_event_query",
-    "flam_event_synchronize", "flam_event_elapsed", "flam_tensor_release", "flam_tensor_retain",
-    "flam_tensor_keep", "flam_tensor_list_new", "flam_tensor_list_append", "flam_tensor_list_data",
-    "flam_tensor_list_size", "flam_tensor_list_get", "flam_tensor_list_release",
-    "flam_tensor_list_retain", "flam_tensor_list_keep", "flam_tensor_dtype", "flam_tensor_device",
-    "flam_tensor_dim", "flam_tensor_size", "flam_tensor_sizes", "flam_tensor_strides",
-    "flam_tensor_storage_offset", "flam_tensor_numel", "flam_tensor_element_size",
-    "flam_tensor_nbytes", "flam_tensor_is_contiguous", "flam_tensor_is_wrapped_number",
-    "flam_tensor_data_ptr", "flam_tensor_fix_memory", "flam_tensor_host_data",
-    "flam_tensor_mark_written", "flam_tensor_version", "flam_tensor_is_pinned",
-    "flam_tensor_pin_memory", "flam_tensor_shares_storage", "flam_tensor_storage_data",
-    "flam_tensor_storage_nbytes", "flam_tensor_record_stream", "flam_tensor_from_data",
-    "flam_tensor_from_blob", "flam_tensor_to_host", "flam_tensor_item_f64", "flam_tensor_item_i64",
-    "flam_tensor_set_data", "flam_tensor_detach_data", "flam_tensor_requires_grad",
-    "flam_tensor_set_requires_grad", "flam_tensor_is_leaf", "flam_tensor_grad",
-    "flam_tensor_set_grad", "flam_tensor_is_view", "flam_tensor_base", "flam_tensor_is_inference",
-    "flam_tensor_grad_fn_name", "flam_tensor_format", "flam_set_default_dtype",
-    "flam_get_default_dtype", "flam_set_default_device", "flam_get_default_device", "flam_where",
-    "flam_where_out", "flam_where_f64", "flam_where_i64", "flam_clamp", "flam_clamp_",
-    "flam_clamp_out", "flam_clamp_f64", "flam_clamp_f64_", "flam_clamp_i64", "flam_clamp_i64_",
-    "flam_clamp_min", "flam_clamp_min_", "flam_clamp_min_out", "flam_clamp_min_f64",
-    "flam_clamp_min_f64_", "flam_clamp_min_i64", "flam_clamp_min_i64_", "flam_clamp_max",
-    "flam_clamp_max_", "flam_clamp_max_out", "flam_clamp_max_f64", "flam_clamp_max_f64_",
-    "flam_clamp_max_i64", "flam_clamp_max_i64_", "flam_masked_fill", "flam_masked_fill_",
-    "flam_masked_fill_f64", "flam_masked_fill_f64_", "flam_masked_fill_i64",
+    "flam_state_name", "flam_state_tensor", "flam_state_data", "flam_state_tensors",
+    "flam_state_release", "flam_state_retain", "flam_state_keep", "flam_stream_new",
+    "flam_stream_current", "flam_stream_default", "flam_stream_from_native", "flam_stream_release",
+    "flam_stream_retain", "flam_stream_keep", "flam_stream_device", "flam_stream_id",
+    "flam_stream_priority", "flam_stream_native", "flam_stream_set_current", "flam_stream_push",
+    "flam_stream_query", "flam_stream_synchronize", "flam_stream_wait_stream",
+    "flam_stream_is_capturing", "flam_event_new", "flam_event_release", "flam_event_retain",
+    "flam_event_keep", "flam_event_device", "flam_event_record", "flam_event_wait",
+    "flam_event_query", "flam_event_synchronize", "flam_event_elapsed", "flam_tensor_release",
+    "flam_tensor_retain", "flam_tensor_keep", "flam_tensor_list_new", "flam_tensor_list_append",
+    "flam_tensor_list_data", "flam_tensor_list_size", "flam_tensor_list_get",
+    "flam_tensor_list_release", "flam_tensor_list_retain", "flam_tensor_list_keep",
+    "flam_tensor_dtype", "flam_tensor_device", "flam_tensor_dim", "flam_tensor_size",
+    "flam_tensor_sizes", "flam_tensor_strides", "flam_tensor_storage_offset", "flam_tensor_numel",
+    "flam_tensor_element_size", "flam_tensor_nbytes", "flam_tensor_is_contiguous",
+    "flam_tensor_is_wrapped_number", "flam_tensor_data_ptr", "flam_tensor_fix_memory",
+    "flam_tensor_host_data", "flam_tensor_mark_written", "flam_tensor_version",
+    "flam_tensor_is_pinned", "flam_tensor_pin_memory", "flam_tensor_shares_storage",
+    "flam_tensor_storage_data", "flam_tensor_storage_nbytes", "flam_tensor_record_stream",
+    "flam_tensor_from_data", "flam_tensor_from_blob", "flam_tensor_to_host", "flam_tensor_item_f64",
+    "flam_tensor_item_i64", "flam_tensor_set_data", "flam_tensor_detach_data",
+    "flam_tensor_requires_grad", "flam_tensor_set_requires_grad", "flam_tensor_is_leaf",
+    "flam_tensor_grad", "flam_tensor_set_grad", "flam_tensor_is_view", "flam_tensor_base",
+    "flam_tensor_is_inference", "flam_tensor_grad_fn_name", "flam_tensor_format",
+    "flam_set_default_dtype", "flam_get_default_dtype", "flam_set_default_device",
+    "flam_get_default_device", "flam_where", "flam_where_out", "flam_where_f64", "flam_where_i64",
+    "flam_clamp", "flam_clamp_", "flam_clamp_out", "flam_clamp_f64", "flam_clamp_f64_",
+    "flam_clamp_i64", "flam_clamp_i64_", "flam_clamp_min", "flam_clamp_min_", "flam_clamp_min_out",
+    "flam_clamp_min_f64", "flam_clamp_min_f64_", "flam_clamp_min_i64", "flam_clamp_min_i64_",
+    "flam_clamp_max", "flam_clamp_max_", "flam_clamp_max_out", "flam_clamp_max_f64",
+    "flam_clamp_max_f64_", "flam_clamp_max_i64", "flam_clamp_max_i64_", "flam_masked_fill",
+    "flam_masked_fill_", "flam_masked_fill_f64", "flam_masked_fill_f64_", "flam_masked_fill_i64",
     "flam_masked_fill_i64_", "flam_lerp", "flam_lerp_", "flam_lerp_out", "flam_lerp_f64",
     "flam_lerp_f64_", "flam_addcmul", "flam_addcmul_", "flam_addcmul_out", "flam_addcdiv",
     "flam_addcdiv_", "flam_addcdiv_out", "flam_nn_transformer_encoder_layer",
@@ -3770,6 +3772,7 @@ const char *flam_library_load(const char *path) {
 #define flam_state_size (flam_api.state_size)
 #define flam_state_name (flam_api.state_name)
 #define flam_state_tensor (flam_api.state_tensor)
+#define flam_state_data (flam_api.state_data)
 #define flam_state_tensors (flam_api.state_tensors)
 #define flam_state_release (flam_api.state_release)
 #define flam_state_retain (flam_api.state_retain)

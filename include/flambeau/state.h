@@ -64,6 +64,18 @@ FLAM_API const char *flam_state_name(const flam_state *state, size_t index);
  */
 FLAM_API flam_tensor *flam_state_tensor(const flam_state *state, size_t index);
 
+/** The tensors as the array that functions of several tensors take, beside `flam_state_size`.
+ *
+ * - `state`: the list of named tensors.
+ * - returns: its handles, borrowed, valid until the list changes.
+ */
+FLAM_BORROWED(state)
+FLAM_API flam_tensor *const *flam_state_data(const flam_state *state);
+
+/* Named tensors where a function takes an array of tensors and its length, as in
+ * flam_adam_new(FLAM_STATE(parameters), NULL). `state` is a variable: it is read twice. */
+#define FLAM_STATE(state) flam_state_data(state), flam_state_size(state)
+
 /** The tensors without their names.
  *
  * - `state`: the list of named tensors.

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "capi/guard.h"
 #include "capi/host_call.h"
+#include "capi/ledger.h"
 #include "flambeau/common.h"
 #include "tensor/tensor.h"
 
@@ -24,6 +25,12 @@ inline const flam_tensor* handle(const Tensor& t) {
 inline flam_tensor* const* handles(TensorsView ts) {
   static_assert(sizeof(Tensor) == sizeof(void*));
   for (size_t i = 0; checking_handles && i < ts.size(); ++i) lend_for_call(ts[i].impl());
+  return reinterpret_cast<flam_tensor* const*>(ts.data());
+}
+
+// The same for as long as their owner has them.
+inline flam_tensor* const* lent_handles(const std::vector<Tensor>& ts) {
+  for (size_t i = 0; checking_handles && i < ts.size(); ++i) lend(ts[i].impl());
   return reinterpret_cast<flam_tensor* const*>(ts.data());
 }
 

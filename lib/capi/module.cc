@@ -73,10 +73,12 @@ Tensor state_tensor(const flam_state* state, size_t index) {
   return state->entries[index].second;
 }
 
+flam_tensor* const* state_data(const flam_state* state) {
+  return lent_handles(state->entries.tensors());
+}
+
 Ref<flam_tensor_list> state_tensors(const flam_state* state) {
-  std::vector<Tensor> tensors;
-  for (const auto& [unused, t] : state->entries) tensors.push_back(t);
-  return make_list(std::move(tensors));
+  return make_list(state->entries.tensors());
 }
 
 Ref<flam_module> module_new(std::string_view type, const flam_module_vtable* vtable) {

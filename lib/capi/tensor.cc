@@ -58,9 +58,7 @@ Ref<flam_tensor_list> tensor_list_new(TensorsView tensors) {
 void tensor_list_append(flam_tensor_list* list, const Tensor& t) { list->tensors.push_back(t); }
 
 flam_tensor* const* tensor_list_data(const flam_tensor_list* list) {
-  for (size_t i = 0; checking_handles && i < list->tensors.size(); ++i)
-    lend(list->tensors[i].impl());
-  return reinterpret_cast<flam_tensor* const*>(list->tensors.data());
+  return lent_handles(list->tensors);
 }
 
 size_t tensor_list_size(const flam_tensor_list* list) { return list->tensors.size(); }

@@ -24,7 +24,7 @@ void save(const State& state, std::string_view path) {
   auto dense = make_ref<State>();
   for (const auto& [name, t] : state.entries) {
     dense->entries.emplace_back(name, ops::contiguous(ops::to_device(ops::detach(t), kCpu, false)));
-    wait_for_host_access(dense->entries.back().second.storage()->block());
+    wait_for_host_access(dense->entries.tensors().back().storage()->block());
   }
   AtomicFile file(path);
   if (safetensors) {
@@ -40,7 +40,9 @@ Ref<State> load(std::string_view path, Device device) {
   const Ref<State> state =
       content.starts_with("PK") ? read_pt(content, path) : read_safetensors(content, path);
   if (device && !device.is_cpu()) {
-    for (auto& [name, t] : state->entries) t = ops::to_device(t, device, false);
+    NamedTensors& all = state->entries;
+    for (size_t i = 0; i < all.size(); ++i)
+      all.replace(i, ops::to_device(all.tensors()[i], device, false));
   }
   return state;
 }

@@ -170,6 +170,21 @@ static void test_rules(void) {
   flam_tensor_release(grad);
 }
 
+/* A module's named parameters are the list that optimizers, gradients and clipping take. */
+static void test_named_parameters(void) {
+  const flam_scope frame = flam_frame_push();
+  flam_module *linear = flam_nn_linear(2, 1, NULL);
+  const flam_state *named = flam_module_named_parameters(linear, 1);
+  flam_optimizer *sgd = flam_sgd_new(FLAM_STATE(named), NULL);
+  const int64_t one[] = {1, 2};
+  flam_tensor *loss = flam_sum(flam_module_call(linear, flam_ones(one, 2, NULL)), NULL);
+  flam_tensor_list *grads = flam_grad(&loss, 1, FLAM_STATE(named), NULL);
+  CHECK(flam_state_size(named) == 2 && flam_tensor_list_size(grads) == 2);
+  CHECK(flam_state_data(named)[1] == flam_module_parameter(linear, "bias"));
+  CHECK(sgd && flam_optimizer_step(sgd) == FLAM_OK);
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
 int main(void) {
   load();
   flam_set_leak_tracking_enabled(1);
@@ -177,6 +192,7 @@ int main(void) {
   test_rate_functions();
   test_options_and_state();
   test_rules();
+  test_named_parameters();
   CHECK(flam_leak_report()[0] == '\0');
   return 0;
 }
