@@ -2,7 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-# auto: CUDA where there is an NVIDIA driver. system: nvcc on PATH. wheels: NVIDIA's pinned wheels. off: none.
+# auto: what the NVIDIA driver serves, if there is one. system: nvcc on PATH. wheels: NVIDIA's pinned wheels of
+# CUDA 13. wheels12: of CUDA 12.9, for drivers from R525 on. off: none.
 CUDA ?= auto
 # release (cpu or cuda, as CUDA says), dev, asan, tsan
 PRESET ?= release
@@ -17,7 +18,7 @@ VENV := .venv/bin
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
-	@echo "  CUDA=auto|system|wheels|off (auto: on a machine with an NVIDIA driver)   PRESET=dev builds quickly"
+	@echo "  CUDA=auto|system|wheels|wheels12|off (auto: what the NVIDIA driver serves)   PRESET=dev builds quickly"
 
 doctor: ## a tick or a cross for every tool, and the line that installs what is missing
 	@python3 lib/build/doctor.py

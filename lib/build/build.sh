@@ -39,6 +39,9 @@ cached() {  # what the variable $1 was when this preset was configured
   sed -n "s/^$1:[A-Z]*=//p" "build/$preset/CMakeCache.txt" 2>/dev/null || true
 }
 [ "$(cached CMAKE_CUDA_ARCHITECTURES)" = "${arch:-}" ] || stale=1
+if [ -e "$ninja" ] && [ "$(cached CMAKE_CUDA_COMPILER)" != "${nvcc:-}" ]; then
+  stale=1 arguments+=(--fresh)  # what CMake found out belongs to the other compiler
+fi
 case $preset in
   cpu | cuda)
     was=$(cached FLAM_NATIVE_ISA)

@@ -25,6 +25,10 @@ def version(*command):
     return text.decode(errors="replace").strip().splitlines()[0] if text.strip() else ""
 
 
+def tool(path, option="--version"):
+    return lambda: version(path, option)
+
+
 def can_make_environments():
     return not subprocess.call(
         [python(), "-c", "import ensurepip, venv"], stderr=subprocess.DEVNULL
@@ -35,10 +39,10 @@ def python():
     return "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
 
-def has_header(path):
+def header(path):
     folders = ["/usr/include", "/usr/local/include"]
     folders += [f for f in os.environ.get("CPLUS_INCLUDE_PATH", "").split(":") if f]
-    return any(os.path.exists(os.path.join(folder, path)) for folder in folders)
+    return lambda: any(os.path.exists(os.path.join(folder, path)) for folder in folders)
 
 
 def has_python_headers():
@@ -56,51 +60,22 @@ BUILD, TEST, OPTIONAL = "build", "test", "optional"
 
 # name, found?, what for, apt package, who cannot do without it
 TOOLS = [
-    ("g++", lambda: version("g++", "--version"), "the library", "build-essential", BUILD),
-    ("make", lambda: version("make", "--version"), "this", "build-essential", BUILD),
-    ("python3", lambda: version(python(), "--version"), "tools and bindings", "python3", BUILD),
+    ("g++", tool("g++"), "the library", "build-essential", BUILD),
+    ("make", tool("make"), "this", "build-essential", BUILD),
+    ("python3", tool(python()), "tools and bindings", "python3", BUILD),
     ("python3 venv", can_make_environments, "the tools' environment", "python3-venv", BUILD),
     ("Python.h", has_python_headers, "the Python extension", "python3-dev", BUILD),
-    (
-        "nlohmann/json",
-        lambda: has_header("nlohmann/json.hpp"),
-        "the library reads safetensors with it",
-        "nlohmann-json3-dev",
-        BUILD,
-    ),
-    ("git", lambda: version("git", "--version"), "lint's list of files", "git", TEST),
+    ("nlohmann/json", header("nlohmann/json.hpp"), "safetensors", "nlohmann-json3-dev", BUILD),
+    ("git", tool("git"), "lint's list of files", "git", TEST),
     # Debian's cargo is the oldest that the crates promise to build with, and tested beside others.
-    ("cargo", lambda: version("/usr/bin/cargo", "--version"), crates(), "cargo", TEST),
-    ("GoogleTest", lambda: has_header("gtest/gtest.h"), "the C++ tests", "libgtest-dev", TEST),
-    ("ccache", lambda: version("ccache", "--version"), "quick rebuilds", "ccache", OPTIONAL),
-    (
-        "abidiff",
-        lambda: version("abidiff", "--version"),
-        "the ABI check",
-        "abigail-tools",
-        TEST,
-    ),
-    (
-        ".venv",
-        lambda: version(".venv/bin/python", "--version"),
-        "cmake and the rest, pinned (make setup)",
-        "",
-        OPTIONAL,
-    ),
-    (
-        "NVIDIA driver",
-        lambda: version("nvidia-smi", "-L"),
-        "CUDA devices; without one they are simulated",
-        "",
-        OPTIONAL,
-    ),
-    (
-        "nvcc",
-        lambda: version("nvcc", "--version"),
-        "CUDA=system; CUDA=wheels fetches one",
-        "",
-        OPTIONAL,
-    ),
+    ("cargo", tool("/usr/bin/cargo"), crates(), "cargo", TEST),
+    ("GoogleTest", header("gtest/gtest.h"), "the C++ tests", "libgtest-dev", TEST),
+    ("ccache", tool("ccache"), "quick rebuilds", "ccache", OPTIONAL),
+    ("abidiff", tool("abidiff"), "the ABI check", "abigail-tools", TEST),
+    (".venv", tool(".venv/bin/python"), "cmake and the rest, pinned (make setup)", "", OPTIONAL),
+    ("NVIDIA driver", tool("nvidia-smi", "-L"), "CUDA; without one it is simulated", "", OPTIONAL),
+    ("nvcc", tool("nvcc"), "CUDA=system; wheels and wheels12 fetch one", "", OPTIONAL),
+    ("CUDA=auto", tool("lib/build/find_nvcc.sh", "choose"), "a build with CUDA", "", OPTIONAL),
 ]
 
 

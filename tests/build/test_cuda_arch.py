@@ -1,4 +1,4 @@
-"""For which GPUs CUDA's kernels are compiled: those of this machine, a release's, or as asked."""
+"""For which CUDA and which GPUs the library is built: this machine's, a release's, or as asked."""
 
 import os
 import subprocess
@@ -54,3 +54,27 @@ def test_a_release_has_code_for_turing_to_blackwell_and_ptx_for_later_ones(tmp_p
 def test_a_wheel_is_a_release():
     said = subprocess.check_output(["make", "-n", "wheel"], cwd=ROOT, text=True)
     assert "CUDA_ARCH=${CUDA_ARCH:-release}" in said
+
+
+@pytest.mark.parametrize(
+    ("driver", "nvcc", "expected"),
+    [
+        ("12000", "none", "wheels12"),
+        ("12080", "12.9", "system"),
+        ("12080", "12.4", "wheels12"),  # too old for the sources
+        ("12080", "13.0", "wheels12"),  # too new for the driver
+        ("13010", "12.8", "system"),
+        ("13010", "11.8", "wheels"),
+        ("", "13.0", "system"),  # a driver that does not say
+    ],
+)
+def test_cuda_is_one_that_the_driver_serves(tmp_path, driver, nvcc, expected):
+    says = f"int cuDriverGetVersion(int *v) {{ *v = {driver}; return 0; }}" * bool(driver)
+    command = ["cc", "-xc", "-", "-shared", "-o", tmp_path / "libcuda.so.1"]
+    subprocess.run(command, input=says, text=True, check=True)
+    program(tmp_path / "nvidia-smi", "")
+    program(tmp_path / "nvcc", f"echo 'Cuda compilation tools, release {nvcc}, V{nvcc}.1'")
+    paths = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CUDA_HOME": str(tmp_path)}
+    env = {**os.environ, **paths, "LD_LIBRARY_PATH": str(tmp_path)}
+    command = [ROOT / "lib/build/find_nvcc.sh", "choose"]
+    assert subprocess.check_output(command, env=env, text=True).strip() == expected
