@@ -51,6 +51,14 @@ FLAM_API void flam_module_release(FLAM_NULLABLE flam_module *module);
 FLAM_BORROWED(module)
 FLAM_API const char *flam_module_type(const flam_module *module);
 
+/** Where a module stands, as errors say it: `encoder.layers.0` from its outermost parent.
+ *
+ * - `module`: the module.
+ * - returns: the path, valid as long as the library; empty for a module that has no parent.
+ */
+FLAM_BORROWED(module)
+FLAM_API const char *flam_module_path(const flam_module *module);
+
 /** Registers a parameter, or replaces the one of that name.
  *
  * - `module`: the module.

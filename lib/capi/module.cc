@@ -8,6 +8,7 @@
 #include "capi/hook.h"
 #include "capi/scope_stack.h"
 #include "device/label.h"
+#include "nn/owners.h"
 
 namespace flambeau::capi {
 
@@ -88,6 +89,7 @@ Ref<flam_module> module_new(std::string_view type, const flam_module_vtable* vta
 }
 
 const char* module_type(const flam_module* m) { return m->type.c_str(); }
+const char* module_path(const flam_module* m) { return intern(nn::path_of(*m)); }
 
 void module_set_parameter(flam_module* m, std::string_view name, const Tensor& t) {
   m->set_parameter(name, t);

@@ -68,6 +68,7 @@ static void test_names_and_paths(void) {
              *own = flam_module_named_parameters(root, 0);
   CHECK(b && b == same && equals(b, 3, 4));
   CHECK(strcmp(flam_module_type(inner), "Inner") == 0 && flam_module_child_count(root) == 1);
+  CHECK(strcmp(flam_module_path(inner), "inner") == 0 && flam_module_path(root)[0] == '\0');
   CHECK(strcmp(flam_module_child_name(root, 0), "inner") == 0 &&
         flam_module_child_name(root, 1) == NULL);
   CHECK(flam_state_size(named) == 2 && strcmp(flam_state_name(named, 0), "a") == 0);

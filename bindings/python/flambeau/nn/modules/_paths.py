@@ -76,15 +76,7 @@ def place(problem, module):
     if not ours or not plain or other or [*map(type, problem.args)] != [str]:
         return
     (text,) = problem.args
-    where = _place_of(module)
+    path, kind = api.module_path(handle_of(module)), type(module).__name__
+    where = f'"{path}" ({kind})' if path else kind
     if "\n  in " not in text and where not in text:
         problem.args = (f"{text}\n  in {where}",)
-
-
-def _place_of(module):
-    """`"net.0" (LSTM)`, or of a root its type alone: only the library's errors know. That of a
-    module without a forward comes at once."""
-    try:
-        api.module_forward(handle_of(module), [])
-    except Error as told:
-        return str(told).partition("\n  in ")[2] or type(module).__name__
