@@ -20,7 +20,8 @@ typedef struct flam_profiler_options {
   flam_bool record_shapes FLAM_DEFAULT(0); /**< dtypes and shapes of operands; default false */
   flam_bool profile_memory FLAM_DEFAULT(0); /**< what is allocated and freed; default false */
   flam_bool with_modules FLAM_DEFAULT(0); /**< calls of modules as ranges; default false */
-  flam_bool device_time FLAM_DEFAULT(1); /**< events around every op on a device; default true */
+  /** what devices run, by CUPTI; events around every op where that cannot tell; default true */
+  flam_bool device_time FLAM_DEFAULT(1);
 } flam_profiler_options;
 
 /** Starts to record, on all threads.
@@ -37,7 +38,7 @@ FLAM_API flam_status flam_profiler_start(const flam_profiler_options *options);
 FLAM_API flam_bool flam_profiler_is_running(void);
 
 /** Stops recording, and waits until the devices have done what was recorded. What is open still
- * ends now.
+ * ends now. Warns once where kernels of a GPU are not told, with what was looked for.
  *
  * - returns: what was recorded.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where no profiler is running.
@@ -100,10 +101,11 @@ typedef struct flam_profile_averages_options {
 /** The averages as data.
  *
  * - `profile`: the profile.
- * - returns: a JSON list of objects with `name`, `kind` ("op", "backward", "range", "wait"),
- *   `count`, `shapes`, `module`, times in microseconds (`host_us`, `device_us`) and bytes
- *   (`host_bytes`, `device_bytes`), each `self` and `total`; largest own host time first. Valid
- *   until this thread's next call of this function.
+ * - returns: a JSON list of objects with `name`, `kind` ("op", "backward", "range", "wait", and of
+ *   what devices ran "kernel", "copy", "fill", which is in the times of ops, too), `count`,
+ *   `shapes`, `module`, times in microseconds (`host_us`, `device_us`) and bytes (`host_bytes`,
+ *   `device_bytes`), each `self` and `total`; largest own host time first. Valid until this
+ *   thread's next call of this function.
  */
 FLAM_BORROWED(thread)
 FLAM_API const char *flam_profile_averages(
@@ -115,16 +117,17 @@ FLAM_API const char *flam_profile_averages(
  * - `profile`: the profile.
  * - returns: a JSON list of objects as those of `flam_profile_averages`, and with `begin_us` since
  *  the start, `thread`, `device`, `dtypes`, the index of the event around it (`parent`, or -1) and
- *  the number that a forward op and its gradient share (`sequence`). Valid until this thread's
- *  next call of this function.
+ *  the number that a forward op and its gradient share (`sequence`). At the end what devices ran:
+ *  `begin_us` is the device's, `parent` what launched it, `thread` the stream. Valid until this
+ *  thread's next call of this function.
  */
 FLAM_BORROWED(thread)
 FLAM_API const char *flam_profile_events(const flam_profile *profile);
 
 /** Why the devices wait: how much of the recorded time each was idle, and how much of that because
  * batches came late, because the program waited for the device, or because the host launches slower
- * than the device runs, with the switches that help. An op counts as running from its first launch
- * to its last. Ranges named "ProfilerStep#" with a number are steps.
+ * than the device runs, with the switches that help. Where kernels are not told, an op counts as
+ * running from its first launch to its last. Ranges named "ProfilerStep#" with a number are steps.
  *
  * - `profile`: the profile, with device times.
  * - returns: the text, a line for each device and each reason. Valid until this thread's next call

@@ -1,6 +1,7 @@
 // The profiler at the ABI.
 #include "flambeau/profiler.h"
 
+#include "base/warning.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
 #include "capi/quiet.h"
@@ -16,7 +17,18 @@ void profiler_start(bool record_shapes, bool profile_memory, bool with_modules, 
 }
 
 bool profiler_is_running() { return probe::running(); }
-Ref<flam_profile> profiler_stop() { return make_ref<flam_profile>(probe::stop()); }
+
+Ref<flam_profile> profiler_stop() {
+  Ref<flam_profile> made = make_ref<flam_profile>(probe::stop());
+  static ToldOnce untraced, lost;
+  if (!made->untraced.empty())
+    untraced.warn("Times of GPUs in profiles are of whole operations, without kernels' names: ",
+                  made->untraced);
+  if (made->lost_activities)
+    lost.warn("A profile misses ", made->lost_activities,
+              " kernels or copies, for which there was no memory: profile fewer steps");
+  return made;
+}
 
 uint64_t range_begin(std::string_view name) {
   return probe::on() ? probe::begin(probe::Kind::range, intern(name)) : 0;

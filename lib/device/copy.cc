@@ -7,6 +7,7 @@
 #include "device/allocator.h"
 #include "device/call.h"
 #include "device/graph.h"
+#include "device/probe_launch.h"
 #include "device/streams.h"
 
 namespace flambeau {
@@ -22,6 +23,7 @@ Block* pinned_block(const void* host) {
 }
 
 void issue(Stream s, const Copy& c) {
+  const probe::Launch mark(s.device, nullptr);
   hal::call<&Table::copy>(s.device, "copy", native_stream(s), c);
 }
 
@@ -110,6 +112,7 @@ void fill_bytes(void* dst, Device d, int value, size_t bytes) {
     return;
   }
   const Stream s = current_stream(resolve(d));
+  const probe::Launch mark(s.device, nullptr);
   hal::call<&Table::fill>(s.device, "fill", native_stream(s), dst, value, bytes);
 }
 

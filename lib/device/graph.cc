@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "device/allocator.h"
 #include "device/call.h"
+#include "device/probe_launch.h"
 
 namespace flambeau {
 
@@ -29,6 +30,7 @@ Graph::~Graph() {
 void Graph::launch(Stream s) const {
   check(s.device == device_, Code::device_mismatch, "a graph of ", to_string(device_),
         " cannot be launched on a stream of ", to_string(s.device));
+  const probe::Launch mark(device_, nullptr);
   hal::call<&Table::graph_launch>(device_, "graph launch", native_, native_stream(s));
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "device/activity.h"
 #include "device/devices.h"
 #include "device/matmul.h"
 #include "device/runtime.h"
@@ -142,6 +143,13 @@ struct Table {
   // Error(library missing, or library version).
   Status (*reading)(int device, Reading what, int64_t* out);
   Status (*processes)(int device, std::vector<Process>* out);
+
+  // What the devices run, null where a provider cannot tell. Between start and stop every activity
+  // of all devices is kept, with the number that its thread named last; 0 ends that. Stopping waits
+  // for the devices. A start that is refused says why.
+  Status (*trace_start)(std::string* problem);
+  void (*trace_launch)(uint64_t number);
+  void (*trace_stop)(Activities* add_to);
 };
 
 const Table& cpu_table();

@@ -22,6 +22,9 @@ class Library {
   // Opens it; throws Error(library missing, or library version) with every place that was tried.
   static Library open(const LibrarySpec& spec);
   void* symbol(const char* name) const;  // throws Error(library version)
+  template <class F> void bind(F& pointer, const char* name) const {
+    pointer = reinterpret_cast<F>(symbol(name));
+  }
   const std::string& path() const { return path_; }
 
  private:

@@ -15,9 +15,11 @@
 #include "base/error.h"
 #include "base/thread_local.h"
 #include "device/allocator.h"
+#include "device/call.h"
 #include "device/devices.h"
 #include "device/graph.h"
 #include "device/label.h"
+#include "device/probe_launch.h"
 #include "device/probe_record.h"
 
 namespace flambeau::probe {
@@ -25,7 +27,7 @@ namespace {
 
 struct Log {
   std::mutex mutex;
-  uint32_t session = 0;
+  uint32_t session = 0, number = 0;
   ThreadRecord record;
   std::vector<int32_t> open;  // spans that are, innermost last
   bool owned = true;          // by a thread that lives
@@ -48,13 +50,41 @@ std::atomic<uint32_t> g_session{0};
 std::atomic<int64_t> g_lost{0};
 std::atomic<bool> g_shapes{false}, g_memory{false}, g_modules{false}, g_device_time{false};
 
+// Providers that were asked in this session to trace, at the first work for one of their devices:
+// whether they do. A profile of the cpu leaves the driver alone.
+struct Tracing {
+  std::mutex mutex;
+  std::vector<std::pair<const hal::Table*, bool>> asked;
+  Activities found;
+};
+Tracing& tracing() {
+  static Tracing& t = *new Tracing;
+  return t;
+}
+
+bool is_traced(Device d) {
+  const hal::Table& table = hal::table_of(d);
+  if (!table.trace_start || !fork::may_use()) return false;
+  Tracing& t = tracing();
+  const std::lock_guard lock(t.mutex);
+  const auto known = std::ranges::find(t.asked, &table, [](const auto& a) { return a.first; });
+  if (known != t.asked.end()) return known->second;
+  const bool does = table.trace_start(&t.found.problem) == hal::Status::ok;
+  t.asked.emplace_back(&table, does);
+  return does;
+}
+
+Activities end_traces() {
+  Tracing& t = tracing();
+  const std::lock_guard lock(t.mutex);
+  for (const auto& [table, does] : std::exchange(t.asked, {}))
+    if (does) table->trace_stop(&t.found);
+  return std::exchange(t.found, {});
+}
+
 FLAM_THREAD_LOCAL Log* t_log = nullptr;
 FLAM_THREAD_LOCAL bool t_ended = false;
 FLAM_THREAD_LOCAL bool t_inside = false;  // the probe's own events are no work of the program's
-
-int64_t now_ns() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 struct AtThreadEnd {
   ~AtThreadEnd() {
@@ -80,6 +110,7 @@ Log* make_log() {
     return t_log = l.get();
   }
   s.logs.push_back(std::make_unique<Log>());
+  s.logs.back()->number = uint32_t(s.logs.size());
   return t_log = s.logs.back().get();
 }
 
@@ -99,6 +130,7 @@ class Locked {
     log_->record = {};
     log_->open.clear();
     log_->record.id = int64_t(::syscall(SYS_gettid));
+    log_->record.number = log_->number;
   }
   Log* operator->() const { return log_; }
   Log& operator*() const { return *log_; }
@@ -116,7 +148,7 @@ int32_t new_event(Log& log, Stream stream) {
   return int32_t(log.record.events.size()) - 1;
 }
 
-// An event of the device where it keeps time; its failures are not the program's.
+// An event of the device where it keeps time and no trace does; its failures are not the program's.
 int32_t mark_device(Log& log, Device device, uint32_t* out_stream) noexcept {
   if (device.is_cpu() || !device || !g_device_time.load(std::memory_order_relaxed)) return -1;
   t_inside = true;
@@ -124,6 +156,7 @@ int32_t mark_device(Log& log, Device device, uint32_t* out_stream) noexcept {
   try {
     const Stream stream = current_stream(device);
     *out_stream = stream.id;
+    if (is_traced(device)) return t_inside = false, -1;
     auto& anchors = log.record.anchors;
     const bool known =
         std::ranges::any_of(anchors, [&](const Anchor& a) { return a.device == device; });
@@ -131,7 +164,7 @@ int32_t mark_device(Log& log, Device device, uint32_t* out_stream) noexcept {
       if (!known) {
         Event first(device, true);
         first.record(stream);
-        anchors.push_back({device, now_ns(), std::move(first)});
+        anchors.push_back({device, steady_ns(), std::move(first)});
       }
       made = new_event(log, stream);
     }
@@ -146,7 +179,7 @@ Token open(Log& log, SpanRecord span, Device device) {
   span.module = t_label.module;
   span.device = device;
   span.begin_event = mark_device(log, device, &span.stream);
-  span.begin_ns = span.end_ns = now_ns();
+  span.begin_ns = span.end_ns = steady_ns();
   log.record.spans.push_back(span);
   log.open.push_back(int32_t(log.record.spans.size()) - 1);
   return Token(log.session) << 32 | Token(log.record.spans.size());
@@ -219,7 +252,7 @@ Token begin_op(const char* name, Device device, std::span<const int64_t> shapes)
 }
 
 void end(Token token) noexcept {
-  const int64_t now = now_ns();
+  const int64_t now = steady_ns();
   recorded([&](Log& log) -> Token {
     const auto index = int32_t(token & 0xffffffff) - 1;
     if (uint32_t(token >> 32) != log.session) return 0;
@@ -244,7 +277,19 @@ void note_sequence(uint64_t sequence) noexcept {
 void note_memory(Device device, int64_t bytes) noexcept {
   if (!g_memory.load(std::memory_order_relaxed)) return;
   recorded([&](Log& log) -> Token {
-    log.record.memory.push_back({now_ns(), bytes, log.open.empty() ? -1 : log.open.back(), device});
+    log.record.memory.push_back(
+        {steady_ns(), bytes, log.open.empty() ? -1 : log.open.back(), device});
+    return 0;
+  });
+}
+
+void Launch::begin(Device d, const char* name) noexcept {
+  if (!g_device_time.load(std::memory_order_relaxed)) return;
+  recorded([&](Log& log) -> Token {
+    if (!is_traced(d)) return 0;
+    log.record.launches.push_back({name, steady_ns(), log.open.empty() ? -1 : log.open.back()});
+    marked_ = &hal::table_of(d);
+    marked_->trace_launch(uint64_t(log.number) << 32 | log.record.launches.size());
     return 0;
   });
 }
@@ -261,7 +306,7 @@ void start(const Options& options) {
         "the profiler is running already; stop it before it is started again");
   s.options = options;
   s.allocated = std::move(allocated);
-  s.begin_ns = now_ns();
+  s.begin_ns = steady_ns();
   s.epoch_ns = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   g_shapes = options.shapes;
   g_memory = options.memory;
@@ -274,12 +319,12 @@ void start(const Options& options) {
 
 Recorded stop() {
   Session& s = session();
-  std::lock_guard lock(s.mutex);
+  std::unique_lock lock(s.mutex);
   check(on(), Code::invalid_argument, "the profiler is not running; start it first");
   Recorded out;
   out.threads.reserve(s.logs.size());
   g_on = false;
-  out.end_ns = now_ns();
+  out.end_ns = steady_ns();
   out.options = s.options;
   out.begin_ns = s.begin_ns;
   out.epoch_ns = s.epoch_ns;
@@ -293,6 +338,8 @@ Recorded stop() {
     out.threads.push_back(std::move(log->record));
     log->record = {};
   }
+  lock.unlock();
+  out.traced = end_traces();
   return out;
 }
 

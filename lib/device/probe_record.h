@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/activity.h"
 #include "device/event.h"
 #include "device/probe.h"
 
@@ -32,6 +33,13 @@ struct MemoryRecord {
   Device device;
 };
 
+// What the host handed to a device that is traced.
+struct LaunchRecord {
+  const char* name;  // the engine's own, or null
+  int64_t time_ns;
+  int32_t span;  // -1: outside of all
+};
+
 // A point of a device's time that the host knows, too.
 struct Anchor {
   Device device;
@@ -40,7 +48,9 @@ struct Anchor {
 };
 
 struct ThreadRecord {
-  int64_t id = 0;  // the system's
+  int64_t id = 0;       // the system's
+  uint32_t number = 0;  // an activity's launch is this times 2^32, and one more than a place in:
+  std::vector<LaunchRecord> launches;
   std::vector<SpanRecord> spans;
   std::vector<int64_t> shapes;
   std::vector<MemoryRecord> memory;
@@ -54,6 +64,7 @@ struct Recorded {
   int64_t epoch_ns = 0;              // of the system's clock at begin_ns
   int64_t lost = 0;                  // spans for which there was no memory
   std::vector<ThreadRecord> threads;
+  Activities traced;
   std::vector<std::pair<Device, int64_t>> allocated;  // bytes in use when it began, per device
 };
 

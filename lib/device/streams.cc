@@ -17,7 +17,7 @@
 #include "device/current.h"
 #include "device/event.h"
 #include "device/limits.h"
-#include "device/probe.h"
+#include "device/probe_launch.h"
 
 namespace flambeau {
 namespace {
@@ -164,6 +164,7 @@ void host_function(Stream s, void (*fn)(void* user), void* user) {
 void launch(Stream s, const char* name, KernelFn fn, const void* args, size_t arg_bytes,
             std::span<const Access> accesses) {
   if (s.device.is_cpu()) return fn(nullptr, args);
+  const probe::Launch mark(s.device, name);
   hal::call<&Table::launch>(s.device, name, native_stream(s), name, fn, args, arg_bytes, accesses);
   if (launch_blocking()) synchronize(s);
 }

@@ -15,13 +15,6 @@ using json::number;
 using json::quoted;
 using probe::Kind;
 
-std::string key_of(const ProfileEvent& e, Grouping g) {
-  std::string key = e.name;
-  if (g.shapes) key += "\n" + e.shapes;
-  if (g.modules && e.module) key += cat_text("\n", e.module);
-  return key;
-}
-
 // Whether the event is inside another one of its row: its total is in that one's already.
 bool is_nested(const flam_profile& profile, const ProfileEvent& e) {
   for (int32_t p = e.parent; p >= 0; p = profile.events[size_t(p)].parent) {
@@ -82,20 +75,28 @@ std::string shapes_json(const std::string& shapes) { return shapes.empty() ? "[]
 std::vector<Average> averages(const flam_profile& profile, Grouping grouping) {
   std::vector<Average> all;
   std::unordered_map<std::string, size_t> rows;
+  const auto row = [&](const std::string& name, const char* kind, const std::string& shapes,
+                       const char* module) -> Average& {
+    Average a{name, grouping.shapes ? shapes : "", grouping.modules && module ? module : ""};
+    a.kind = kind;
+    const std::string key = cat_text(name, '\n', a.shapes, '\n', a.module);
+    const auto [at, fresh] = rows.try_emplace(key, all.size());
+    if (fresh) all.push_back(std::move(a));
+    return all[at->second];
+  };
   const std::vector<double> of_modules = times_of_modules(profile);
   for (size_t i = 0; i < profile.events.size(); ++i) {
     const ProfileEvent& e = profile.events[i];
     if (e.kind == Kind::module) continue;
-    const auto [row, fresh] = rows.try_emplace(key_of(e, grouping), all.size());
-    if (fresh) {
-      Average a;
-      a.name = e.name;
-      a.kind = e.kind;
-      if (grouping.shapes) a.shapes = e.shapes;
-      if (grouping.modules && e.module) a.module = e.module;
-      all.push_back(std::move(a));
-    }
-    add(all[row->second], e, of_modules[i], is_nested(profile, e));
+    add(row(e.name, kind_name(e.kind), e.shapes, e.module), e, of_modules[i],
+        is_nested(profile, e));
+  }
+  for (const ProfileActivity& a : profile.activities) {
+    const char* module = a.event < 0 ? nullptr : profile.events[size_t(a.event)].module;
+    Average& of = row(a.name, a.category(), {}, module);
+    ++of.count;
+    of.of_device.self += a.length_us;
+    of.of_device.total += a.length_us;
   }
   std::ranges::stable_sort(all, std::greater(), [](const Average& a) { return a.host.self; });
   return all;
@@ -104,24 +105,34 @@ std::vector<Average> averages(const flam_profile& profile, Grouping grouping) {
 std::string averages_json(const flam_profile& profile, Grouping grouping) {
   std::string out;
   for (const Average& a : averages(profile, grouping)) {
-    out += cat_text(out.empty() ? "" : ",\n", "{\"name\":", quoted(a.name), ",\"kind\":\"",
-                    kind_name(a.kind), "\",\"module\":", quoted(a.module),
-                    ",\"shapes\":", shapes_json(a.shapes), ",\"count\":", a.count, measures_json(a),
-                    "}");
+    out += cat_text(out.empty() ? "" : ",\n", "{\"name\":", quoted(a.name), ",\"kind\":\"", a.kind,
+                    "\",\"module\":", quoted(a.module), ",\"shapes\":", shapes_json(a.shapes),
+                    ",\"count\":", a.count, measures_json(a), "}");
   }
   return "[" + out + "]";
 }
 
 std::string events_json(const flam_profile& profile) {
   std::string out;
-  for (const ProfileEvent& e : profile.events) {
+  const auto write = [&](const ProfileEvent& e, const char* kind) {
     out +=
-        cat_text(out.empty() ? "" : ",\n", "{\"name\":", quoted(e.name), ",\"kind\":\"",
-                 kind_name(e.kind), "\",\"module\":", quoted(e.module ? e.module : ""),
+        cat_text(out.empty() ? "" : ",\n", "{\"name\":", quoted(e.name), ",\"kind\":\"", kind,
+                 "\",\"module\":", quoted(e.module ? e.module : ""),
                  ",\"shapes\":", shapes_json(e.shapes), ",\"dtypes\":", quoted(e.dtypes),
                  ",\"parent\":", e.parent, ",\"thread\":", e.thread, ",\"sequence\":", e.sequence,
                  ",\"device\":", quoted(e.device ? to_string(e.device) : std::string("cpu")),
                  ",\"begin_us\":", number(e.begin_us), measures_json(e), "}");
+  };
+  for (const ProfileEvent& e : profile.events) write(e, kind_name(e.kind));
+  for (const ProfileActivity& a : profile.activities) {
+    ProfileEvent e;
+    e.name = a.name;
+    e.parent = a.event;
+    e.thread = a.stream;
+    e.device = a.device;
+    e.begin_us = a.begin_us;
+    e.of_device = {a.length_us, a.length_us};
+    write(e, a.category());
   }
   return "[" + out + "]";
 }

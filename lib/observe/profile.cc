@@ -80,9 +80,49 @@ ProfileEvent event_of(const ThreadRecord& thread, const SpanRecord& s, int64_t b
   return e;
 }
 
+// "void ns::kernel<(int)4>(float*, int)" is ns::kernel<(int)4>.
+std::string short_name(std::string_view symbol) {
+  if (symbol.starts_with("void ")) symbol.remove_prefix(5);
+  int depth = 0;
+  for (size_t i = 0; i < symbol.size(); ++i) {
+    depth += (symbol[i] == '<') - (symbol[i] == '>');
+    const bool ends = symbol[i] == '(' && !symbol.substr(i).starts_with("(anonymous");
+    if (ends && i > 0 && depth == 0) return std::string(symbol.substr(0, i));
+  }
+  return std::string(symbol);
+}
+
+// Ties what a device ran to the event that was open where the host asked for it; `first` has the
+// place of each thread's events.
+void add_activities(probe::Recorded& recorded, const std::vector<size_t>& first,
+                    flam_profile& profile) {
+  std::ranges::stable_sort(recorded.traced.all, {}, &Activity::begin_ns);
+  for (Activity& a : recorded.traced.all) {
+    if (a.begin_ns < recorded.begin_ns) continue;  // an earlier profile's
+    ProfileActivity made{{}, {}, a.kind, a.device, a.stream};
+    made.begin_us = us_since(recorded.begin_ns, a.begin_ns);
+    made.length_us = us_since(a.begin_ns, a.end_ns);
+    const auto thread =
+        std::ranges::find(recorded.threads, uint32_t(a.launch >> 32), &ThreadRecord::number);
+    const size_t place = size_t(a.launch & 0xffffffff) - 1;
+    if (a.launch && thread != recorded.threads.end() && place < thread->launches.size()) {
+      const probe::LaunchRecord& launch = thread->launches[place];
+      made.asked_us = us_since(recorded.begin_ns, launch.time_ns);
+      if (launch.name) made.name = cat_text(launch.name, "_kernel");
+      if (launch.span >= 0)
+        made.event = launch.span + int32_t(first[size_t(thread - recorded.threads.begin())]);
+    }
+    if (made.name.empty())
+      made.name = a.kind == Activity::Kind::kernel ? short_name(a.name) : a.name;
+    made.symbol = std::move(a.name);
+    if (made.event >= 0) profile.events[size_t(made.event)].of_device.self += made.length_us;
+    profile.activities.push_back(std::move(made));
+  }
+}
+
 // Children come after their parents, so one pass from the end sees each complete.
-void fold_into_parents(std::vector<ProfileEvent>& events, size_t first) {
-  for (size_t i = events.size(); i-- > first;) {
+void fold_into_parents(std::vector<ProfileEvent>& events) {
+  for (size_t i = events.size(); i-- > 0;) {
     ProfileEvent& e = events[i];
     e.host_memory.total.add(e.host_memory.self);
     e.device_memory.total.add(e.device_memory.self);
@@ -95,14 +135,14 @@ void fold_into_parents(std::vector<ProfileEvent>& events, size_t first) {
 }
 
 // What ran on the device inside an event: its own measure where it has one, as that has the gaps
-// too, else the sum of what was measured inside.
-void fold_device_times(std::vector<ProfileEvent>& events, size_t first) {
-  std::vector<double> inside(events.size() - first);
-  for (size_t i = events.size(); i-- > first;) {
+// too, else the sum of what the device ran for it and of what was measured inside.
+void fold_device_times(std::vector<ProfileEvent>& events) {
+  std::vector<double> inside(events.size());
+  for (size_t i = events.size(); i-- > 0;) {
     ProfileEvent& e = events[i];
-    if (e.of_device.total == 0) e.of_device.total = inside[i - first];
-    e.of_device.self = std::max(0.0, e.of_device.total - inside[i - first]);
-    if (e.parent >= 0) inside[size_t(e.parent) - first] += e.of_device.total;
+    if (e.of_device.total == 0) e.of_device.total = e.of_device.self + inside[i];
+    e.of_device.self = std::max(0.0, e.of_device.total - inside[i]);
+    if (e.parent >= 0) inside[size_t(e.parent)] += e.of_device.total;
   }
 }
 
@@ -123,24 +163,34 @@ void sum_memory(const probe::Recorded& recorded, std::vector<MemoryPoint>& memor
 }
 
 }  // namespace
+
+const char* ProfileActivity::category() const {
+  constexpr const char* names[] = {"kernel", "copy", "fill"};
+  return names[int(kind)];
+}
+
 }  // namespace flambeau::observe
 
 flam_profile::flam_profile(flambeau::probe::Recorded recorded)
     : options(recorded.options),
       length_us(flambeau::observe::us_since(recorded.begin_ns, recorded.end_ns)),
       epoch_us(recorded.epoch_ns / 1000),
-      lost(recorded.lost) {
+      lost(recorded.lost),
+      lost_activities(recorded.traced.lost),
+      untraced(recorded.traced.problem) {
   using namespace flambeau::observe;
+  std::vector<size_t> firsts;
   for (const auto& thread : recorded.threads) {
-    const size_t first = events.size();
+    const size_t first = firsts.emplace_back(events.size());
     for (const auto& span : thread.spans) {
       events.push_back(event_of(thread, span, recorded.begin_ns));
       if (span.parent >= 0) events.back().parent = span.parent + int32_t(first);
     }
     read_device_times(thread, recorded.begin_ns, first, events);
     add_memory(thread, recorded.begin_ns, first, *this);
-    fold_into_parents(events, first);
-    fold_device_times(events, first);
   }
+  add_activities(recorded, firsts, *this);
+  fold_into_parents(events);
+  fold_device_times(events);
   sum_memory(recorded, memory);
 }

@@ -41,6 +41,17 @@ struct ProfileEvent {
   Share<Bytes> host_memory, device_memory;
 };
 
+// A kernel, copy or fill, as a device ran it.
+struct ProfileActivity {
+  std::string name, symbol;  // `symbol`: the kernel's whole name
+  Activity::Kind kind;
+  Device device;
+  uint32_t stream = 0;
+  double begin_us = 0, length_us = 0, asked_us = 0;  // `asked_us`: by the host, for an event's work
+  int32_t event = -1;                                // whose work it is
+  const char* category() const;                      // "kernel", "copy", "fill"
+};
+
 struct MemoryPoint {
   double time_us;
   int64_t bytes, total;  // the change, and what is in use after it
@@ -53,7 +64,7 @@ struct Average {
   int64_t count = 0;
   Share<double> host, of_device;
   Share<Bytes> host_memory, device_memory;
-  probe::Kind kind = probe::Kind::op;
+  const char* kind = "";
 };
 
 struct Grouping {
@@ -66,11 +77,13 @@ struct flam_profile : flambeau::RefCounted {
   explicit flam_profile(flambeau::probe::Recorded recorded);
 
   std::vector<flambeau::observe::ProfileEvent> events;
-  std::vector<flambeau::observe::MemoryPoint> memory;  // by time
+  std::vector<flambeau::observe::ProfileActivity> activities;  // of devices that were traced
+  std::vector<flambeau::observe::MemoryPoint> memory;          // by time
   flambeau::probe::Options options;
   double length_us = 0;
   int64_t epoch_us = 0;  // the system's clock when the session began
-  int64_t lost = 0;
+  int64_t lost = 0, lost_activities = 0;
+  std::string untraced;  // why a device was not traced
 };
 
 namespace flambeau::observe {

@@ -1,7 +1,7 @@
-// Times in which no op of a device ran are gaps; an op counts from its first launch to its last. A
-// gap is due to the input as far as the host was fetching a batch in it; else to synchronization
-// where the host's wait for a device ended in it, as nothing can have been launched ahead; else to
-// launches.
+// Times in which a device ran nothing are gaps; where no trace tells what it ran, an op counts from
+// its first launch to its last. A gap is due to the input as far as the host was fetching a batch
+// in it; else to synchronization where the host's wait for a device ended in it, as nothing can
+// have been launched ahead; else to launches.
 #include "observe/step_report.h"
 
 #include <algorithm>
@@ -94,6 +94,8 @@ class Report {
       if (is_measured(e) && std::ranges::find(devices, e.device) == devices.end())
         devices.push_back(e.device);
     }
+    for (const ProfileActivity& a : profile_.activities)
+      if (std::ranges::find(devices, a.device) == devices.end()) devices.push_back(a.device);
     inputs = merged(std::move(inputs), within_);
     for (const Device d : devices) made_.devices.push_back({d, idle_of(d, inputs)});
     return std::move(made_);
@@ -109,6 +111,8 @@ class Report {
       if (e.device == d && is_measured(e) && !covers_[i])
         busy.push_back({e.device_begin_us, e.device_begin_us + e.of_device.total});
     }
+    for (const ProfileActivity& a : profile_.activities)
+      if (a.device == d) busy.push_back({a.begin_us, a.begin_us + a.length_us});
     Idle idle;
     for (const Interval& gap : gaps_of(merged(std::move(busy), within_), within_)) {
       const double input = overlap(inputs, gap);

@@ -173,13 +173,19 @@ std::string table(const flam_profile& profile, std::string_view sort_by, int64_t
                   Grouping grouping) {
   std::vector<Average> rows = averages(profile, grouping);
   Sums sums;
-  for (const Average& a : rows) sums.host += a.host.self, sums.of_device += a.of_device.self;
+  for (const Average& a : rows) {
+    sums.host += a.host.self;
+    if (profile.activities.empty()) sums.of_device += a.of_device.self;
+  }
+  for (const ProfileActivity& a : profile.activities) sums.of_device += a.length_us;
   sort(rows, sort_by);
   if (row_limit >= 0 && size_t(row_limit) < rows.size())
     rows.erase(rows.begin() + row_limit, rows.end());
   std::string out = drawn(columns(profile, grouping, sums), rows);
   out += "Self CPU time total: " + time_text(sums.host) + "\n";
   if (sums.of_device > 0) out += "Self Device time total: " + time_text(sums.of_device) + "\n";
+  if (profile.lost_activities)
+    out += cat_text("not told by the devices: ", profile.lost_activities, " kernels or copies\n");
   if (profile.lost) out += cat_text("not recorded for want of memory: ", profile.lost, " events\n");
   return out;
 }

@@ -29,6 +29,7 @@ class Trace {
 
   std::string text() {
     for (const ProfileEvent& e : profile_.events) add(e);
+    for (const ProfileActivity& a : profile_.activities) add(a);
     add_links();
     for (const MemoryPoint& m : profile_.memory) add(m);
     add_names();
@@ -76,17 +77,35 @@ class Trace {
                   ",\"device\":", e.device.index, ",\"stream\":", e.stream, "}"));
   }
 
+  // Begins ("s") or ends ("f") an arrow, in what is drawn there.
+  void arrow(const char* phase, const char* what, uint64_t id, int64_t pid, int64_t tid,
+             double us) {
+    line(cat_text("\"ph\":\"", phase, "\",\"id\":", id, ",\"cat\":\"", what, "\",\"name\":\"", what,
+                  "\",\"pid\":", pid, ",\"tid\":", tid, ",\"ts\":", when(us), ",\"bp\":\"e\""));
+  }
+
+  void add(const ProfileActivity& a) {
+    constexpr const char* categories[] = {"kernel", "gpu_memcpy", "gpu_memset"};
+    const int64_t id = &a - profile_.activities.data() + 1;
+    streams_.insert({a.device.code(), a.stream});
+    line(cat_text("\"ph\":\"X\",\"cat\":\"", categories[int(a.kind)],
+                  "\",\"name\":", quoted(a.name), ",\"pid\":", a.device.code(),
+                  ",\"tid\":", a.stream, ",\"ts\":", when(a.begin_us),
+                  ",\"dur\":", number(a.length_us), ",\"args\":{\"External id\":", a.event + 1,
+                  ",\"correlation\":", id, ",\"device\":", a.device.index, ",\"stream\":", a.stream,
+                  ",\"symbol\":", quoted(a.symbol), "}"));
+    if (a.event < 0) return;
+    arrow("s", "ac2g", id, process_, profile_.events[size_t(a.event)].thread, a.asked_us);
+    arrow("f", "ac2g", id, a.device.code(), a.stream, a.begin_us);
+  }
+
   void add_links() {
     for (const ProfileEvent& e : profile_.events) {
       const auto found = forward_.find(e.sequence);
       if (e.kind != Kind::backward || found == forward_.end()) continue;
-      const auto end_of = [&](const char* phase, const ProfileEvent& at) {
-        line(cat_text("\"ph\":\"", phase, "\",\"id\":", e.sequence,
-                      ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"pid\":", process_,
-                      ",\"tid\":", at.thread, ",\"ts\":", when(at.begin_us), ",\"bp\":\"e\""));
-      };
-      end_of("s", *found->second);
-      end_of("f", e);
+      const ProfileEvent& forward = *found->second;
+      arrow("s", "fwdbwd", e.sequence, process_, forward.thread, forward.begin_us);
+      arrow("f", "fwdbwd", e.sequence, process_, e.thread, e.begin_us);
     }
   }
 

@@ -64,6 +64,53 @@ def test_device_time_where_the_device_keeps_it(device):
         assert "Device total" in found.key_averages().table(sort_by="cuda_time_total")
 
 
+def test_what_a_device_ran_stands_under_its_op(tmp_path, device):
+    model, x = net(device), torch.ones(4, 6)
+    with profile() as found:
+        model(x.to(device)).sum().backward()
+    averages = found.key_averages(group_by_module=True)
+    ran = [e for e in found.events() if e.kind in ("kernel", "copy", "fill")]
+    if device == "cpu":
+        assert not ran
+        return
+    copy = row(averages, "Memcpy HtoD (Pageable -> Device)")
+    assert copy.count == 1 and copy.self_cuda_time_total == copy.cuda_time_total > 0
+    assert copy.cpu_time_total == 0 and row(averages, "relu_kernel").module == "1"
+    relu = next(e for e in found.events() if e.name == "relu")
+    assert [k.name for k in relu.kernels] == ["relu_kernel"] and relu.kernels[0].device == 0
+    assert relu.kernels[0].duration == relu.self_device_time_total > 0
+    total = found.total_average().self_device_time_total
+    assert total == pytest.approx(sum(e.device_time_total for e in ran))
+    assert "relu_kernel" in averages.table(sort_by="self_cuda_time_total")
+    found.export_chrome_trace(tmp_path / "trace.json")
+    trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    kernel = next(e for e in trace if e.get("name") == "relu_kernel")
+    assert kernel["cat"] == "kernel" and kernel["args"]["device"] == 0
+    start, end = (
+        next(e for e in trace if e["ph"] == phase and e["cat"] == "ac2g" and e["id"] == number)
+        for phase, number in zip("sf", [kernel["args"]["correlation"]] * 2)
+    )
+    assert (end["tid"], end["ts"]) == (kernel["tid"], kernel["ts"]) and start["ts"] <= end["ts"]
+    op = next(e for e in trace if e.get("name") == "relu")
+    assert op["tid"] == start["tid"] and 0 <= start["ts"] - op["ts"] <= op["dur"]
+
+
+def test_profiles_say_once_why_kernels_have_no_names(device, request, monkeypatch):
+    if request.config.getoption("--device") != "standin":
+        return
+    model, x = net(device), torch.ones(4, 6, device=device)
+    monkeypatch.setenv("FLAMBEAU_STANDIN_CUPTI", "privileges")
+    with pytest.warns(UserWarning, match="(?s)without kernels' names.*INSUFFICIENT_PRIVILEGES"):
+        with profile() as found:
+            model(x)
+    assert row(found.key_averages(), "linear").device_time_total > 0
+    with profile() as found:  # and no second warning, which would be an error
+        model(x)
+    monkeypatch.setenv("FLAMBEAU_STANDIN_CUPTI", "drops")
+    with pytest.warns(UserWarning, match=r"misses \d+ kernels or copies"), profile() as found:
+        model(x)
+
+
 def test_memory_is_attributed_to_the_op_that_took_it(device):
     x = torch.ones(1000, device=device)
     with profile(profile_memory=True) as found:
@@ -124,7 +171,8 @@ def test_modules_are_no_rows_and_their_time_is_their_callers(device):
     with profile(with_modules=True) as found, record_function("all"):
         model(x)
     averages = found.key_averages()
-    assert {e.kind for e in found.events()} == {"range", "module", "op"}
+    ran = set() if device == "cpu" else {"kernel"}
+    assert {e.kind for e in found.events()} == {"range", "module", "op"} | ran
     assert not {"0", "1", "2", "Sequential"} & {a.key for a in averages}
     whole = row(averages, "all").cpu_time_total
     assert sum(a.self_cpu_time_total for a in averages) == pytest.approx(whole, rel=1e-6)

@@ -27,22 +27,19 @@ Functions load() {
   const Library lib =
       Library::open({"cuBLASLt", sonames, wheels, "pip install nvidia-cublas", too_old});
   Functions f{};
-  const auto bind = [&](auto& pointer, const char* name) {
-    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(lib.symbol(name));
-  };
-  bind(f.version, "cublasLtGetVersion");
-  bind(f.create, "cublasLtCreate");
-  bind(f.desc_create, "cublasLtMatmulDescCreate");
-  bind(f.desc_set, "cublasLtMatmulDescSetAttribute");
-  bind(f.desc_destroy, "cublasLtMatmulDescDestroy");
-  bind(f.layout_create, "cublasLtMatrixLayoutCreate");
-  bind(f.layout_set, "cublasLtMatrixLayoutSetAttribute");
-  bind(f.layout_destroy, "cublasLtMatrixLayoutDestroy");
-  bind(f.preference_create, "cublasLtMatmulPreferenceCreate");
-  bind(f.preference_set, "cublasLtMatmulPreferenceSetAttribute");
-  bind(f.preference_destroy, "cublasLtMatmulPreferenceDestroy");
-  bind(f.heuristic, "cublasLtMatmulAlgoGetHeuristic");
-  bind(f.matmul, "cublasLtMatmul");
+  lib.bind(f.version, "cublasLtGetVersion");
+  lib.bind(f.create, "cublasLtCreate");
+  lib.bind(f.desc_create, "cublasLtMatmulDescCreate");
+  lib.bind(f.desc_set, "cublasLtMatmulDescSetAttribute");
+  lib.bind(f.desc_destroy, "cublasLtMatmulDescDestroy");
+  lib.bind(f.layout_create, "cublasLtMatrixLayoutCreate");
+  lib.bind(f.layout_set, "cublasLtMatrixLayoutSetAttribute");
+  lib.bind(f.layout_destroy, "cublasLtMatrixLayoutDestroy");
+  lib.bind(f.preference_create, "cublasLtMatmulPreferenceCreate");
+  lib.bind(f.preference_set, "cublasLtMatmulPreferenceSetAttribute");
+  lib.bind(f.preference_destroy, "cublasLtMatmulPreferenceDestroy");
+  lib.bind(f.heuristic, "cublasLtMatmulAlgoGetHeuristic");
+  lib.bind(f.matmul, "cublasLtMatmul");
   return f;
 }
 

@@ -11,6 +11,7 @@
 #include "device/cuda/peer.h"
 #include "device/cuda/properties.h"
 #include "device/cuda/status.h"
+#include "device/cuda/trace.h"
 #include "device/cuda/versions.h"
 
 namespace flambeau::cuda {
@@ -268,6 +269,9 @@ hal::Table make_table() {
   t.matmul = blas_matmul;
   t.reading = reading;
   t.processes = processes;
+  t.trace_start = trace_start;
+  t.trace_launch = trace_launch;
+  t.trace_stop = trace_stop;
   t.runtime_version = runtime_version;
   t.matmul_version = [] { return lt::functions().version(); };
   return t;

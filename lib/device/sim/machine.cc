@@ -44,6 +44,10 @@ void Machine::enqueue(Lock& lock, SimStream* s, Operation op, Touching kind) {
     s->captured.tick(s->number);
     return s->capture->operations.push_back(std::move(op));
   }
+  if (tracing_) {
+    op.launch = t_launch;
+    op.asked_ns = steady_ns();
+  }
   s->clock.join(host_);
   s->clock.tick(s->number);
   if (config().races != Races::off) {
@@ -127,6 +131,7 @@ void Machine::run_head(Lock& lock, SimStream* s) {
   }
   if (op.wait) s->time = std::max(s->time, op.wait->time);
   s->time += op.microseconds;
+  if (tracing_ && op.asked_ns && !lost) trace(s, op);
   if (!fault.empty() && device.fault.empty()) device.fault = cat_text(fault, " on ", s->name);
   if (op.record) {
     op.record->done = true;
@@ -135,6 +140,22 @@ void Machine::run_head(Lock& lock, SimStream* s) {
   ++s->finished;
   s->busy = false;
   changed_.notify_all();
+}
+
+bool Machine::start_trace() {
+  if (tracing_) return false;
+  trace_.clear();
+  return tracing_ = true;
+}
+
+void Machine::trace(SimStream* s, const Operation& op) {
+  const int64_t after = std::max(s->traced_ns, op.wait ? op.wait->traced_ns : 0);
+  const int64_t begin = std::max(after, op.asked_ns);
+  s->traced_ns = !op.traced ? after : begin + int64_t(op.microseconds * 1e3);
+  if (op.record) op.record->traced_ns = s->traced_ns;
+  if (!op.traced) return;
+  const Device device{config().answers_to, int16_t(s->device)};
+  trace_.push_back({op.kind, op.traced, device, s->number, begin, s->traced_ns, op.launch});
 }
 
 bool Machine::show_fault(int index) {

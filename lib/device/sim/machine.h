@@ -11,8 +11,10 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "device/activity.h"
 #include "device/sim/checker.h"
 #include "device/sim_config.h"
 
@@ -26,6 +28,7 @@ struct Marker {
   uint64_t position = 0;
   bool done = false;
   double time = 0;  // virtual, in microseconds
+  int64_t traced_ns = 0;
   Clock clock;
 };
 using MarkerRef = std::shared_ptr<Marker>;
@@ -37,6 +40,10 @@ struct Operation {
   MarkerRef record, wait;
   bool is_kernel = false;
   std::vector<Access> accesses;  // kept for graphs
+  Activity::Kind kind = Activity::Kind::kernel;
+  const char* traced = nullptr;  // its name in traces; null: it is in none
+  uint64_t launch = 0;
+  int64_t asked_ns = 0;  // by the host, while traced
 };
 
 // What is captured from one stream, and from those that came to wait for its events meanwhile.
@@ -54,6 +61,7 @@ struct SimStream {
   uint64_t enqueued = 0, finished = 0;
   bool busy = false;
   double time = 0;
+  int64_t traced_ns = 0;  // until when it was busy, had each operation begun when it was asked for
   Clock clock;
   std::shared_ptr<Graph> capture;
   Clock captured;      // of the captured streams' work, what this one's follows
@@ -65,6 +73,8 @@ struct SimEvent {
   std::weak_ptr<Graph> capture;  // in which it was recorded last
   Clock captured;
 };
+
+inline thread_local uint64_t t_launch = 0;  // which traces show for what this thread asks for
 
 class Machine {
  public:
@@ -108,6 +118,12 @@ class Machine {
   std::vector<std::string> all_races() const { return races_; }
   void clear_races() { races_.clear(), unreported_.clear(); }
 
+  // Traces: operations begin when they are asked for and what is before them is done, and take the
+  // virtual clock's time.
+  bool start_trace();                                                       // false: there is one
+  std::vector<Activity> take_trace() { return std::exchange(trace_, {}); }  // of what is done
+  void stop_trace() { tracing_ = false; }
+
   Schedule schedule() const { return schedule_; }
   void set_schedule(Lock& lock, Schedule schedule, uint64_t seed);
   void forget(const void* data, size_t bytes) { checker_.forget(data, bytes); }
@@ -116,6 +132,7 @@ class Machine {
   Machine();
   bool ready(const SimStream& s) const;
   void run_head(Lock& lock, SimStream* s);
+  void trace(SimStream* s, const Operation& op);
   void run_until(Lock& lock, SimStream* s, uint64_t position);
   void advance(Lock& lock, SimStream* s, uint64_t position);
   void advance_at_random(Lock& lock, SimStream* s, uint64_t position);
@@ -132,6 +149,8 @@ class Machine {
   Checker checker_;
   Clock host_;
   std::vector<std::string> races_, unreported_;
+  bool tracing_ = false;
+  std::vector<Activity> trace_;
   Schedule schedule_;
   std::mt19937_64 random_;
 };

@@ -22,6 +22,13 @@ using hal::Status;
 constexpr double kLaunch = 2, kDeviceBytes = 1e6, kPinnedBytes = 25e3,
                  kPageableBytes = 10e3;  // us, bytes per us
 
+// By direction and whether the host's memory is pageable.
+constexpr const char* kCopyNames[][2] = {
+    {"Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pageable -> Device)"},
+    {"Memcpy DtoH (Device -> Pinned)", "Memcpy DtoH (Device -> Pageable)"},
+    {"Memcpy DtoD (Device -> Device)"},
+    {"Memcpy PtoP (Device -> Device)"}};
+
 thread_local std::unique_ptr<std::string> t_text;  // of this thread's last failure
 
 Status failed(Status status, std::string text) {
@@ -146,6 +153,8 @@ Status copy(int device, void* stream, const Copy& c) {
     if (!(download && c.pageable)) op.accesses.push_back({c.dst, c.bytes, true});
     char* dst = arena.translate(static_cast<char*>(c.dst));
     const char* src = arena.translate(static_cast<const char*>(c.src));
+    op.kind = Activity::Kind::copy;
+    op.traced = kCopyNames[int(c.direction)][c.pageable];
     const double rate =
         upload || download ? (c.pageable ? kPageableBytes : kPinnedBytes) : kDeviceBytes;
     op.microseconds = kLaunch + double(c.bytes) / rate;
@@ -173,6 +182,8 @@ Status fill(int device, void* stream, void* dst, int value, size_t bytes) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
     Operation op;
     op.name = "fill";
+    op.kind = Activity::Kind::fill;
+    op.traced = "Memset (Device)";
     op.accesses = {{dst, bytes, true}};
     op.microseconds = kLaunch + double(bytes) / kDeviceBytes;
     op.work = [inside = Arena::instance().translate(static_cast<char*>(dst)), value, bytes] {
@@ -188,6 +199,7 @@ Status launch(int device, void* stream, const char* name, KernelFn fn, const voi
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
     Operation op;
     op.name = name;
+    op.traced = name;
     op.is_kernel = true;
     op.accesses.assign(accesses.begin(), accesses.end());
     size_t moved = 0;
@@ -369,6 +381,22 @@ Status processes(int device, std::vector<hal::Process>* out) {
   return Status::ok;
 }
 
+Status trace_start(std::string* problem) {
+  Machine& m = Machine::instance();
+  const auto lock = m.lock();
+  if (m.start_trace()) return Status::ok;
+  *problem = "the simulated devices are traced already";
+  return Status::unsupported;
+}
+
+void trace_stop(Activities* add_to) {
+  Machine& m = Machine::instance();
+  auto lock = m.lock();
+  for (int i = 0; i < config().devices; ++i) m.finish_device(lock, i);
+  for (Activity& a : m.take_trace()) add_to->all.push_back(std::move(a));
+  m.stop_trace();
+}
+
 Status availability(std::string* reason) {
   if (config().devices > 0) return Status::ok;
   *reason = config().problem.empty() ? "FLAMBEAU_SIM is not set: there are no simulated devices"
@@ -417,6 +445,9 @@ hal::Table make_table() {
   t.error_text = [](int) { return t_text ? *t_text : std::string(); };
   t.reading = reading;
   t.processes = processes;
+  t.trace_start = trace_start;
+  t.trace_launch = [](uint64_t number) { t_launch = number; };
+  t.trace_stop = trace_stop;
   t.kernel_column = [](int) {
     return config().emulated_kernels ? KernelColumn::emu : KernelColumn::host;
   };

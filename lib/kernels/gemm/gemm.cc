@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "device/call.h"
+#include "device/probe_launch.h"
 #include "kernels/access.h"
 #include "kernels/gemm/precision.h"
 
@@ -141,6 +142,7 @@ bool launch_library(const GemmArgs& g, const Tensor& out) {
                             .beta = g.c.data ? g.beta : 0,
                             .relu = g.activation == Activation::relu,
                             .tf32 = matmul_precision != MatmulPrecision::highest};
+  const probe::Launch mark(d, nullptr);
   const hal::Status status = hal::try_call<&hal::Table::matmul>(d, current_stream(d), problem);
   if (status == hal::Status::unsupported) return false;
   if (status != hal::Status::ok) hal::raise(d, "a matrix product", status);

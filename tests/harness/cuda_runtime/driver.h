@@ -3,6 +3,7 @@
 #define TESTS_HARNESS_CUDA_RUNTIME_DRIVER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +25,25 @@ void standin_offers(void (*enqueue)(void* stream, const char* name, void (*run)(
 /* `run(NULL, a copy of the bytes at call)` in the order of the stream. */
 void standin_enqueues(void* stream, const char* name, void (*run)(void*, const void*),
                       const void* call, size_t bytes);
+
+/* What devices ran (0: a kernel, 1: a copy, 2: a fill), on the host's steady clock, and the number
+ * that the thread which launched it had named. */
+struct standin_activity {
+  int kind, device;
+  unsigned stream;
+  const char* name;
+  int64_t begin, end;
+  uint64_t number;
+};
+/* `take` tells of what is done, and answers whether that is all. */
+struct standin_tracer {
+  void (*on)(int whether);
+  void (*launch)(uint64_t number);
+  int (*take)(void (*tell)(const struct standin_activity*));
+};
+void standin_offers_tracer(const struct standin_tracer* given);
+const struct standin_tracer* standin_traces(void);
+
 void standin_breach(const char* text);
 int standin_breaches(void);
 void standin_forgive(void);

@@ -6,10 +6,12 @@
 
 #include "contract.h"
 #include "device/sim/guard.h"
+#include "device/sim/machine.h"
 #include "driver.h"
 #include "grid.h"
 
 using namespace cuda_runtime;
+using flambeau::sim::Machine;
 
 namespace {
 
@@ -60,8 +62,29 @@ void enqueue(void* stream, const char* name, flambeau::KernelFn run, const void*
   if (check_stream(api, static_cast<cudaStream_t>(stream)) == cudaSuccess)
     api.answer(devices().launch(api.current, stream, name, run, call, bytes, {}));
 }
-[[maybe_unused]] const bool queues =
-    (cuda_on_cpu::enqueue = enqueue, standin_offers(enqueue), true);
+// For the stand-in for CUPTI.
+int take(void (*tell)(const standin_activity*)) {
+  Machine& m = Machine::instance();
+  auto lock = m.lock();
+  bool done = true;
+  for (int i = 0; i < devices().device_count(); ++i) done = done && !m.busy(i);
+  const auto traced = m.take_trace();
+  lock.unlock();
+  for (const auto& a : traced) {
+    const standin_activity told{int(a.kind), a.device.index, a.stream, a.name.c_str(),
+                                a.begin_ns,  a.end_ns,       a.launch};
+    tell(&told);
+  }
+  return done;
+}
+void trace(int whether) {
+  const auto lock = Machine::instance().lock();
+  whether ? void(Machine::instance().start_trace()) : Machine::instance().stop_trace();
+}
+constexpr standin_tracer kTracer{trace, [](uint64_t n) { flambeau::sim::t_launch = n; }, take};
+
+[[maybe_unused]] const bool queues = (cuda_on_cpu::enqueue = enqueue, standin_offers(enqueue),
+                                      standin_offers_tracer(&kTracer), true);
 
 struct HostFunction {
   cudaHostFn_t fn;

@@ -3,6 +3,7 @@ lists of both that print themselves as tables."""
 
 import json
 import os
+from collections import namedtuple
 
 from .._gen import api
 
@@ -20,6 +21,11 @@ _SHARED = "host_us", "device_us", "host_bytes", "device_bytes"
 _NOTHING = {"self": {"allocated": 0, "freed": 0}, "total": {"allocated": 0, "freed": 0}}
 
 
+# What a device ran, in an op's `kernels`: microseconds.
+Kernel = namedtuple("Kernel", "name device duration")
+_ON_DEVICE = "kernel", "copy", "fill"
+
+
 class _Measured:
     """Times in microseconds and bytes, of the row alone (`self_`) and with what ran inside it."""
 
@@ -32,6 +38,7 @@ class _Measured:
                 of = row[place][share]
                 setattr(self, f"{prefix}{name}_memory_usage", of["allocated"] - of["freed"])
                 setattr(self, f"{prefix}{name}_memory_allocated", of["allocated"])
+        self.kind = row["kind"]
         self.input_shapes = row["shapes"]
         self.is_user_annotation = row["kind"] == "range"
         self.module = row["module"]  # path of the module that ran
@@ -73,7 +80,7 @@ class Interval:
 
 @_aliases
 class FunctionEvent(_Measured):
-    """One call of an op, one gradient, or one named range."""
+    """One call of an op, one gradient, one named range, or one kernel or copy of a device."""
 
     count = 1
 
@@ -81,11 +88,12 @@ class FunctionEvent(_Measured):
         super().__init__(row)
         self.id, self.thread = number, row["thread"]
         self.name = self.key = row["name"]
-        self.kind, self.device = row["kind"], row["device"]
+        self.device, self.kernels = row["device"], []
         self.sequence_nr = row["sequence"] or -1
         self.input_dtypes = row["dtypes"].split(", ") if row["dtypes"] else []
         begin = row["begin_us"]
-        self.time_range = Interval(begin, begin + row["host_us"]["total"])
+        length = row["device_us" if self.kind in _ON_DEVICE else "host_us"]["total"]
+        self.time_range = Interval(begin, begin + length)
         self.cpu_parent, self.cpu_children = None, []
 
     def __repr__(self):
@@ -121,12 +129,13 @@ class EventList(list):
         export_trace(self._profile, path)
 
     def total_average(self):
-        """All entries taken as one."""
+        """All entries taken as one; what devices ran is in those that launched it."""
         nothing = {"name": "Total", "kind": "op", "module": "", "shapes": [], "count": 0}
         total = FunctionEventAvg({**nothing, **dict.fromkeys(_SHARED, _NOTHING)})
-        total.count = sum(e.count for e in self)
+        entries = [e for e in self if e.kind not in _ON_DEVICE]
+        total.count = sum(e.count for e in entries)
         for name in [n for n in vars(total) if n.startswith("self_")]:
-            found = sum(getattr(e, name) for e in self)
+            found = sum(getattr(e, name) for e in entries)
             setattr(total, name, found)
             setattr(total, name.removeprefix("self_"), found)
         return total
@@ -143,9 +152,14 @@ def events(profile):
     rows = json.loads(api.profile_events(profile))
     made = [FunctionEvent(row, i + 1) for i, row in enumerate(rows)]
     for event, row in zip(made, rows):
-        if row["parent"] >= 0:
-            event.cpu_parent = made[row["parent"]]
-            event.cpu_parent.cpu_children.append(event)
+        parent = made[row["parent"]] if row["parent"] >= 0 else None
+        if event.kind not in _ON_DEVICE:
+            event.cpu_parent = parent
+        if parent and event.cpu_parent:
+            parent.cpu_children.append(event)
+        elif parent:
+            index = int(event.device.partition(":")[2])
+            parent.kernels.append(Kernel(event.name, index, event.device_time_total))
     return EventList(made, profile)
 
 
