@@ -291,7 +291,8 @@ def emit(api: Api) -> dict[str, str]:
     files = {
         f"lib/capi/gen/{h.removesuffix('.h')}.cc": _file(h, fs, named) for h, fs in groups.items()
     }
-    names = "\n".join(f"    {f.name};" for f in sorted(api.functions, key=lambda f: f.name))
+    listed = " ".join(f"{name};" for name in sorted(f.name for f in api.functions))
+    names = textwrap.fill(listed, 100, initial_indent=" " * 4, subsequent_indent=" " * 4)
     files["lib/capi/gen/enums.h"] = _enums(api)
     files["lib/capi/gen/options.h"] = _options(api)
     files["lib/capi/exports.map"] = (

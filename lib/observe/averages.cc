@@ -77,8 +77,10 @@ std::vector<Average> averages(const flam_profile& profile, Grouping grouping) {
   std::unordered_map<std::string, size_t> rows;
   const auto row = [&](const std::string& name, const char* kind, const std::string& shapes,
                        const char* module) -> Average& {
-    Average a{name, grouping.shapes ? shapes : "", grouping.modules && module ? module : ""};
-    a.kind = kind;
+    Average a;
+    a.name = name, a.kind = kind;
+    if (grouping.shapes) a.shapes = shapes;
+    if (grouping.modules && module) a.module = module;
     const std::string key = cat_text(name, '\n', a.shapes, '\n', a.module);
     const auto [at, fresh] = rows.try_emplace(key, all.size());
     if (fresh) all.push_back(std::move(a));
