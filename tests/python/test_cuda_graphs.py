@@ -261,6 +261,16 @@ def test_backward_passes_do_not_look_at_their_values(torch, name):
     )
 
 
+def test_searching_by_a_sorter_waits_for_nothing(torch):
+    x, values = torch.tensor([3.0, 1.0, 2.0], device="cuda"), torch.ones(2, device="cuda")
+    order, graph = x.argsort(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        places = torch.searchsorted(x, values, sorter=order)
+    values.copy_(torch.tensor([2.5, 0.0]))
+    graph.replay()
+    assert places.tolist() == [2, 0]
+
+
 def test_captures_need_a_stream_of_their_own_and_an_empty_graph(torch):
     graph = torch.cuda.CUDAGraph()
     with pytest.raises(RuntimeError, match="default stream"):

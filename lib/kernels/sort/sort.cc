@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "kernels/map/map.h"
+#include "kernels/report/report.h"
 
 namespace flambeau {
 
@@ -83,6 +84,8 @@ void run_search(const char* op, const Tensor& out, const Tensor& sequence, const
   a.values = static_cast<const char*>(in.data());
   a.sorter = order.defined() ? order.data_as<int64_t>() : nullptr;
   a.out = static_cast<char*>(dense.data());
+  a.op = op;
+  a.report = a.sorter ? report_of(values.device()) : nullptr;
   a.right = right;
   a.narrow = dense.dtype() == Dtype::i32;
   launch_kernel(op, fn, values.device(), a, {writes(dense), reads(rows), reads(in), reads(order)});

@@ -42,6 +42,8 @@ struct SearchArgs {
   int64_t values_per_row;  // 0: there is one sequence
   const char *sequence, *values;
   const int64_t* sorter;  // or null
+  const char* op;         // for errors about it, and
+  struct Report* report;  // null on the cpu
   char* out;              // int64 or int32
   int8_t right, narrow;
 };

@@ -1,6 +1,7 @@
 // Sorts and binary searches, for every dtype.
 #include "kernels/sort/sort.h"
 
+#include "kernels/report/report_device.h"
 #include "kernels/sort/sort_key.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/sort/sort_device.h"
@@ -12,7 +13,7 @@ namespace flambeau::FLAM_TARGET {
 
 // Compares as torch does, so that NaN anywhere leads to the same place: what is not greater (or
 // not less) is passed by.
-template <class T> FLAM_FN void search_one(const SearchArgs& a, int64_t i) {
+template <class T> FLAM_KERNEL_FN void search_one(const SearchArgs& a, int64_t i) {
   const int64_t row = a.values_per_row ? i / a.values_per_row : 0;
   const T* sequence = reinterpret_cast<const T*>(a.sequence) + row * a.n;
   const int64_t* sorter = a.sorter ? a.sorter + row * a.n : nullptr;
@@ -20,7 +21,9 @@ template <class T> FLAM_FN void search_one(const SearchArgs& a, int64_t i) {
   int64_t low = 0, n = a.n;
   while (n > 0) {
     const int64_t half = n / 2, middle = low + half;
-    const auto there = load(sequence + (sorter ? sorter[middle] : middle));
+    int64_t at = middle;
+    if (sorter) at = in_range(a.op, a.report, sorter[middle], sorter[middle], 0, a.n);
+    const auto there = load(sequence + at);
     const bool pass = a.right ? !(there > value) : !(there >= value);
     low = pass ? middle + 1 : low;
     n = pass ? n - half - 1 : half;
