@@ -1,5 +1,5 @@
 """One command for a machine with a GPU, which may have no network: `python3 tests/gpu_check/run.py
-OUTPUT [--build FOLDER]`.
+OUTPUT [--build FOLDER] [--only WORD]`.
 
 Builds for that GPU with the nvcc, compiler, cmake and ninja found there, or takes a folder that was
 built elsewhere; runs every suite with `--device cuda`, digits and chars, the smaller ones under
@@ -7,6 +7,9 @@ compute-sanitizer, every row of the op table beside the PyTorch found there, and
 family beside its. Fetches nothing: what lacks a Python package is named and reported as not run.
 Writes OUTPUT/gpu_check.json, a table beside it and the output of what failed, whenever something is
 done, and stays within eight minutes: called again, it goes on with what has not passed yet.
+
+On a machine without a GPU, `--device standin --build build/cpu` rehearses all of it: the same parts
+over the stand-ins for NVIDIA's libraries, beside PyTorch on the cpu.
 """
 
 from __future__ import annotations
@@ -42,6 +45,14 @@ def text_of(*command: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def about() -> dict[str, str]:
+    return {
+        "compiler": text_of("g++", "--version").partition("\n")[0],
+        "python": platform.python_version(),
+        "commit": text_of("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD") or "no git",
+    }
+
+
 def machine(builds: bool) -> dict[str, str]:
     query = "name,driver_version,memory.total,compute_cap"
     gpus = text_of("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader").splitlines()
@@ -64,9 +75,7 @@ def machine(builds: bool) -> dict[str, str]:
         "capability": capability,
         "nvcc": nvcc,
         "cuda": text_of(nvcc, "--version").splitlines()[-1] if nvcc else "built elsewhere",
-        "compiler": text_of("g++", "--version").splitlines()[0],
-        "python": platform.python_version(),
-        "commit": text_of("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD") or "no git",
+        **about(),
     }
 
 
@@ -81,15 +90,20 @@ def build(found: dict[str, str]) -> list[Suite]:
 
 
 class Checks:
-    """The suites over the library of one folder."""
+    """The suites over the library of one folder; those of PyTorch run on the same device, or on
+    the cpu where that is a stand-in."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, device: str):
+        self.folder, self.device = folder, device
+        self.beside = "cpu" if device == "standin" else "cuda"
         paths = [str(ROOT / "bindings" / "python"), os.environ.get("PYTHONPATH", "")]
+        place = "standin/libflambeau.so.0" if device == "standin" else "libflambeau.so.0"
         self.environment = {
-            "FLAMBEAU_LIBRARY": str(folder / "libflambeau.so.0"),
+            "FLAMBEAU_LIBRARY": str(folder / place),
             "PYTHONPATH": os.pathsep.join(p for p in paths if p),
         }
+        if device == "standin":
+            self.environment["FLAMBEAU_SIM"] = suites.STANDIN
 
     def python(self, name: str, script: str, *options: str, prefix=(), needs=("cffi", "numpy")):
         command = [*prefix, sys.executable, str(ROOT / script), *options]
@@ -106,6 +120,25 @@ class Checks:
         compile_it = f"cc -std=c99 -O1 -I'{ROOT}/include' '{source}' -ldl -o '{program}'"
         run_it = f"'{program}' --device cuda --save '{program}.safetensors'"
         return Suite(f"{name} in C", ["sh", "-c", f"{compile_it} && {run_it}"], self.environment)
+
+    def rust(self, name: str) -> Suite:
+        """An example in Rust, of crates that Cargo has already or finds."""
+        manifest, saved = ROOT / "examples/rust" / name / "Cargo.toml", self.folder / f"{name}-rust"
+        command = ["cargo", "run", "--locked", "--release", "--manifest-path", str(manifest), "--"]
+        command += ["--device", "cuda", "--save", f"{saved}.safetensors"]
+        target = {"CARGO_TARGET_DIR": str(self.folder / "rust")}
+        missing = "" if shutil.which("cargo") else "cargo is not there"
+        return Suite(f"{name} in Rust", command, self.environment | target, missing=missing)
+
+    def programs(self, folder: str) -> list[Suite]:
+        """Others' scripts, which say `import torch`."""
+        found = sorted(Path(folder).glob("*.py")) if folder else []
+        command = [sys.executable, "-m", "flambeau.as_torch"]
+        environment = self.environment | {"MPLBACKEND": "Agg"}
+        return [
+            Suite(path.stem, [*command, str(path.resolve())], environment, self.folder)
+            for path in found
+        ]
 
     def sanitized(self, tool: str) -> list[Suite]:
         """The kernels that a training step launches, and the C++ tests of them, under one tool."""
@@ -124,14 +157,17 @@ class Checks:
         return listed
 
     def side_by_side(self) -> list[Suite]:
-        listed = [suites.ctest(self.folder), *suites.python_suites(self.folder, "cuda")]
+        listed = suites.python_suites(self.folder, self.device)
         for suite in listed:
             suite.env = suite.env | self.environment
+        listed.insert(0, suites.ctest(self.folder))
         listed += [self.digits(name="digits"), self.digits("--conv", name="digits conv")]
         listed += [self.python("chars", "examples/python/chars.py", "--device", "cuda")]
-        listed += [self.compiled("digits"), self.compiled("chars")]
+        for name in ("digits", "chars"):
+            listed += [self.compiled(name), self.rust(name)]
+        places = ("--device", "cuda", "--beside", self.beside)
         beside = self.python(
-            "beside PyTorch", "tests/torch/run.py", "--device", "cuda", needs=("cffi", "torch")
+            "beside PyTorch", "tests/torch/run.py", *places, needs=("cffi", "torch")
         )
         beside.env = beside.env | {"TORCH_PYTHON": sys.executable}
         listed.append(beside)
@@ -140,7 +176,8 @@ class Checks:
         return listed
 
     def timed(self) -> Suite:
-        return self.python(SPEED, "tests/gpu_check/speed.py", needs=("cffi", "torch"))
+        options = ("--beside", self.beside)
+        return self.python(SPEED, "tests/gpu_check/speed.py", *options, needs=("cffi", "torch"))
 
 
 def row_of(o: Outcome) -> dict:
@@ -196,9 +233,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Checks flambeau on the GPU of this machine.")
     parser.add_argument("output", nargs="?", default=str(ROOT / "build" / "gpu_check"))
     parser.add_argument("--build", help="a folder with the library and its tests, built elsewhere")
+    parser.add_argument("--device", default="cuda", choices=("cuda", "standin"))
+    parser.add_argument("--programs", default="", help="a folder of scripts that import torch")
+    parser.add_argument("--only", default="", help="the parts with this in their name")
     options = parser.parse_args()
     start = time.monotonic()
-    found = machine(builds=not options.build)
+    if options.device == "standin":
+        names = {"gpu": "stand-in", "driver": "stand-in", "cuda": "none"} | about()
+        found, options.build = names, options.build or str(ROOT / "build" / "cpu")
+    else:
+        found = machine(builds=not options.build)
     folder = Path(options.build).resolve() if options.build else BUILD
     results = Results(Path(options.output), found)
 
@@ -211,10 +255,15 @@ def main() -> int:
         return outcome.status != "failed"
 
     if options.build or all(run(suite) for suite in build(found)):
-        checks = Checks(folder)
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(run, filter(lambda s: not results.passed(s), checks.side_by_side())))
-        if not results.passed(checks.timed()):
+        checks = Checks(folder, options.device)
+
+        def is_due(suite: Suite) -> bool:
+            return options.only in suite.name and not results.passed(suite)
+
+        with ThreadPoolExecutor(min(4, len(os.sched_getaffinity(0)))) as pool:
+            listed = checks.side_by_side() + checks.programs(options.programs)
+            list(pool.map(run, filter(is_due, listed)))
+        if is_due(checks.timed()):
             run(checks.timed())
     print(results.table(), end="")
     print(f"{time.monotonic() - start:.0f} s")

@@ -1,10 +1,12 @@
 """How fast kernels are beside PyTorch's on the GPU that is there: each family's time, the ratio of
 both, and its share of what the GPU can do, which a large copy and a large product of halves by
-PyTorch show. Prints a line of JSON for each; figures are to read and fail nothing.
+PyTorch show. Prints a line of JSON for each; figures are to read and fail nothing. `--beside cpu`
+is a rehearsal with PyTorch on the cpu, in small.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
@@ -43,12 +45,26 @@ def families(n, k):
     ]
 
 
+class At:
+    """A library and the device that it works on here."""
+
+    def __init__(self, library, device):
+        self.library, self.device = library, device
+
+    def __getattr__(self, name):
+        return getattr(self.library, name)
+
+    def wait(self):
+        if self.device == "cuda":
+            self.library.cuda.synchronize()
+
+
 def call(m):
     return m.nn.functional
 
 
 def drawn(m, size, dtype):
-    return m.rand(size, device="cuda", dtype=m.float32).to(getattr(m, dtype))
+    return m.rand(size, device=m.device, dtype=m.float32).to(getattr(m, dtype))
 
 
 def two(n, dtype, f):
@@ -101,43 +117,49 @@ def adam(n):
 
 
 def microseconds(m, make, times=10, rounds=5):
-    """Of one call, by the device's own events; the least of some rounds."""
+    """Of one call, by the device's own events (the cpu's clock); the least of some rounds."""
     run = make(m)
     run()
     best = float("inf")
     for _ in range(rounds):
-        begin, end = (m.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
+        start = time.perf_counter()
+        events = [m.cuda.Event(enable_timing=True) for _ in range(2) if m.device == "cuda"]
+        for event in events[:1]:
+            event.record()
         for _ in range(times):
             run()
-        end.record()
-        end.synchronize()
-        best = min(best, 1e3 * begin.elapsed_time(end) / times)
-    m.cuda.empty_cache()
+        for event in events[1:]:
+            event.record()
+            event.synchronize()
+        passed = events[0].elapsed_time(events[1]) / 1e3 if events else time.perf_counter() - start
+        best = min(best, 1e6 * passed / times)
+    if m.device == "cuda":
+        m.cuda.empty_cache()
     return best
 
 
 def training_step(m, steps=200):
     """Microseconds of one step of the 16-64-1 perceptron by the host's clock: batch 64, Adam."""
     nn = m.nn
-    model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 1)).to("cuda")
+    model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 1)).to(m.device)
     optimizer = m.optim.Adam(model.parameters(), lr=1e-3)
-    x, y = m.randn(64, 16, device="cuda"), m.randn(64, 1, device="cuda")
+    x, y = m.randn(64, 16, device=m.device), m.randn(64, 1, device=m.device)
     best = float("inf")
     for _ in range(5):
-        m.cuda.synchronize()
+        m.wait()
         start = time.perf_counter()
         for _ in range(steps):
             optimizer.zero_grad()
             nn.functional.mse_loss(model(x), y).backward()
             optimizer.step()
-        m.cuda.synchronize()
+        m.wait()
         best = min(best, (time.perf_counter() - start) / steps * 1e6)
     return best
 
 
-def measured(ours, theirs, n=LARGE, k=4096, **how):
+def measured(ours, theirs, n=LARGE, k=4096, beside="cuda", **how):
     """A row for each family, and for the training step."""
+    ours, theirs = At(ours, "cuda"), At(theirs, beside)
     found = [(f, *(microseconds(m, f.work, **how) for m in (ours, theirs))) for f in families(n, k)]
     copied = max(f.moved / their for f, _, their in found if f.name == "copy")
     multiplied = max(f.flops / their for f, _, their in found if f.name == "matmul bf16")
@@ -150,7 +172,8 @@ def measured(ours, theirs, n=LARGE, k=4096, **how):
                 f"{copied / 1e3:.0f} GB/s" if f.moved else f"{multiplied / 1e6:.0f} TF/s"
             )
         yield row
-    our, their = training_step(ours), training_step(theirs)
+    steps = 200 if beside == "cuda" else 2
+    our, their = training_step(ours, steps), training_step(theirs, steps)
     yield {
         "name": "training step",
         "flambeau_us": round(our, 1),
@@ -163,9 +186,13 @@ def main() -> int:
     import flambeau
     import torch
 
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--beside", default="cuda")
+    beside = parser.parse_args().beside
+    small = {"n": 1 << 13, "k": 32, "times": 1, "rounds": 1} if beside != "cuda" else {}
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     ratios = []
-    for row in measured(flambeau, torch):
+    for row in measured(flambeau, torch, beside=beside, **small):
         print(json.dumps(row), flush=True)
         ratios.append(row["ratio"])
     middle = sorted(ratios)[len(ratios) // 2]
