@@ -18,6 +18,7 @@ def emit(api: Api) -> dict[str, str]:
     order = {name: i for i, name in enumerate(sorted({f.header for f in api.functions}))}
     whole = (f for f in api.functions if f.form in (None, "layer"))
     bases = sorted(whole, key=lambda f: order[f.header])
+    errors = {f.name: f.doc["errors"] for f in api.functions}
     forms: dict[str, list[str]] = {}
     for f in api.functions:
         if f.form:
@@ -28,7 +29,7 @@ def emit(api: Api) -> dict[str, str]:
         *({"number": name, "type": c} for name, c in api.scalars.items()),
         *map(_enum, api.enums),
         *map(_struct, api.structs),
-        *(_function(f, forms.get(f.name, [])) for f in bases),
+        *(_function(f, forms.get(f.name, []), errors) for f in bases),
     ]
     return {PATH: "".join(json.dumps(_filled(r), ensure_ascii=False) + "\n" for r in rows)}
 
@@ -67,7 +68,7 @@ def _struct(s: dict) -> dict:
     }
 
 
-def _function(f: Function, forms: list[str]) -> dict:
+def _function(f: Function, forms: list[str], errors: dict[str, str]) -> dict:
     params = [p for p in f.params if not p.count_of]
     told = f.doc["params"]
     given = [p for p in params if p.kind != "out"]
@@ -86,7 +87,7 @@ def _function(f: Function, forms: list[str]) -> dict:
         "options_type": f.options,
         "results": [_out(p, told) for p in params if p.kind == "out"],
         "returns": _returns(f),
-        "errors": facts.errors(f.doc["errors"]),
+        "errors": facts.errors(f.doc["errors"], errors),
         "autocast": f.autocast,
         "torch": f.torch,
         "extends": f.extends,

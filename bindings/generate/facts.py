@@ -95,6 +95,9 @@ def interval(text: str) -> str | None:
     return None if (low, high) == ("(-inf", "inf)") else f"{low}, {high}"
 
 
-def errors(text: str) -> list[str]:
-    """Names of the codes, in order."""
-    return list(dict.fromkeys(re.findall(r"FLAM_ERROR_\w+", text)))
+def errors(text: str, of: dict[str, str]) -> list[str]:
+    """Names of the codes, in order, with those of the functions that the text refers to."""
+    found = re.findall(r"FLAM_ERROR_\w+", text)
+    for name in re.findall(r"\b(?:as|those of) `(flam_\w+)`", text):
+        found += errors(of[name], of)
+    return list(dict.fromkeys(found))

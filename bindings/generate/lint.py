@@ -393,6 +393,8 @@ def _options(s: dict, enums: dict[str, dict]) -> Iterator[str]:
             yield where + "no comment; write /**< ...; default ... */ behind it"
         elif p.default not in (None, "0", "NULL") and "efault" not in told[p.name]:
             yield where + f'the comment does not name the default, {p.default}: "default ..."'
+        elif re.fullmatch(r"default \S+", told[p.name].strip()):
+            yield where + "the comment says what it is by default, and not what it is"
         if p.name == "dtype" and i and s["params"][i - 1].name == "device":
             yield where + "`dtype` stands before `device`, as everywhere"
 

@@ -292,7 +292,7 @@ typedef struct flam_rrelu_options {
  *
  * - `input`: any shape; floating point.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`.
  * - source: Xu et al., 2015, arXiv 1505.00853.
  */
 FLAM_TORCH("torch F")

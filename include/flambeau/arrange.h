@@ -35,7 +35,8 @@ typedef struct flam_rot90_options {
  *
  * - `input`: at least 2-d.
  * - returns: `input`'s elements, turned.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there are not two different dimensions.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there are not two different dimensions;
+ *   `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_INDEX`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_rot90(const flam_tensor *input, const flam_rot90_options *options);
@@ -44,7 +45,7 @@ FLAM_API flam_tensor *flam_rot90(const flam_tensor *input, const flam_rot90_opti
  *
  * - `tensors`: 1-d, one dtype.
  * - returns: [product of sizes, number of tensors]; of one tensor, itself.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` without tensors.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_cartesian_prod(
@@ -84,7 +85,8 @@ FLAM_API FLAM_OUT flam_tensor *flam_column_stack(flam_tensor *const *tensors, si
  * - `sections`: number of parts, in [1, 1048576].
  * - `dim`: the dimension to cut; default 0.
  * - returns: views.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `sections` is below 1; `FLAM_ERROR_INDEX`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `sections` is below 1; `FLAM_ERROR_INDEX`;
+ *   `FLAM_ERROR_SHAPE` for 0 dimensions.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_VIEW flam_tensor_list *flam_tensor_split(
@@ -96,7 +98,7 @@ FLAM_API FLAM_VIEW flam_tensor_list *flam_tensor_split(
  * - `indices`: where to cut, as in slices.
  * - `dim`: the dimension to cut; default 0.
  * - returns: views, one more than there are indices.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE` for 0 dimensions.
  */
 FLAM_TORCH("torch.tensor_split Tensor.tensor_split")
 FLAM_API FLAM_VIEW flam_tensor_list *flam_tensor_split_at(
@@ -108,7 +110,7 @@ FLAM_API FLAM_VIEW flam_tensor_list *flam_tensor_split_at(
  * - `input`: at least 1-d.
  * - `sections`: number of parts; divides the size.
  * - returns: views.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_VIEW flam_tensor_list *flam_hsplit(const flam_tensor *input, int64_t sections);
@@ -129,7 +131,7 @@ FLAM_API FLAM_VIEW flam_tensor_list *flam_hsplit_at(
  * - `input`: at least 2-d.
  * - `sections`: number of parts; divides the size.
  * - returns: views.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_VIEW flam_tensor_list *flam_vsplit(const flam_tensor *input, int64_t sections);
@@ -150,7 +152,7 @@ FLAM_API FLAM_VIEW flam_tensor_list *flam_vsplit_at(
  * - `input`: at least 3-d.
  * - `sections`: number of parts; divides the size.
  * - returns: views.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_VIEW flam_tensor_list *flam_dsplit(const flam_tensor *input, int64_t sections);
@@ -240,7 +242,7 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_slice_scatter(
  * - `dim1`: the matrices' rows; default 0.
  * - `dim2`: their columns; default 1.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_diagonal_scatter(
@@ -300,7 +302,7 @@ typedef struct flam_segment_reduce_options {
  * - returns: `data` with the number of segments along `axis`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without lengths and offsets, for lengths that are
  *   negative or do not sum to the size of `axis`, or for offsets that fall or lie outside of it;
- *   `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ *   `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch")
 FLAM_API FLAM_BLOCKS flam_tensor *flam_segment_reduce(
@@ -320,7 +322,7 @@ typedef struct flam_repeat_interleave_each_options {
  * - `repeats`: [size of `dim`] or one number; int64 or int32, not negative.
  * - returns: size `sum(repeats)` along `dim`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative number; `FLAM_ERROR_SHAPE`;
- *   `FLAM_ERROR_DTYPE`.
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch.repeat_interleave Tensor.repeat_interleave")
 FLAM_API FLAM_BLOCKS flam_tensor *flam_repeat_interleave_each(

@@ -55,7 +55,8 @@ typedef struct flam_nn_convolution_options {
  * - `out_channels`: channels of the result.
  * - `kernel_size`: sizes of the window, one per dimension.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it; `FLAM_ERROR_SHAPE`
+ *   for a negative size; `FLAM_ERROR_DTYPE` where `dtype` is not floating point.
  */
 FLAM_API flam_module *flam_nn_convolution(
     int64_t in_channels, int64_t out_channels, const int64_t *kernel_size, size_t n_kernel_size,
@@ -76,7 +77,7 @@ typedef struct flam_nn_layer_norm_options {
  *
  * - `normalized_shape`: sizes of the dimensions to normalise over.
  * - returns: the module.
- * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size.
  */
 FLAM_API flam_module *flam_nn_layer_norm(
     const int64_t *normalized_shape, size_t n_normalized_shape,
@@ -98,7 +99,7 @@ typedef struct flam_nn_rms_norm_options {
  *
  * - `normalized_shape`: sizes of the dimensions to normalise over.
  * - returns: the module.
- * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size.
  */
 FLAM_API flam_module *flam_nn_rms_norm(
     const int64_t *normalized_shape, size_t n_normalized_shape,
@@ -120,7 +121,7 @@ typedef struct flam_nn_group_norm_options {
  * - `num_groups`: divides `num_channels`.
  * - `num_channels`: channels of the input.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the channels are not divisible.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the channels are not divisible; `FLAM_ERROR_SHAPE`.
  */
 FLAM_API flam_module *flam_nn_group_norm(
     int64_t num_groups, int64_t num_channels, const flam_nn_group_norm_options *options);
@@ -166,7 +167,8 @@ typedef struct flam_nn_embedding_options {
  * - `num_embeddings`: rows of the table.
  * - `embedding_dim`: size of a vector.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for sizes or a row out of range.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for sizes or a row out of range; `FLAM_ERROR_SHAPE` for a
+ *   size that is negative or that 64 bits do not hold; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_module *flam_nn_embedding(
     int64_t num_embeddings, int64_t embedding_dim, const flam_nn_embedding_options *options);
@@ -191,7 +193,8 @@ typedef struct flam_nn_embedding_bag_options {
  * - `num_embeddings`: rows of the table.
  * - `embedding_dim`: size of a vector.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for sizes or a row out of range, or an unknown `mode`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for sizes or a row out of range, or an unknown `mode`;
+ *   `FLAM_ERROR_SHAPE` for a size that is negative or that 64 bits do not hold; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_module *flam_nn_embedding_bag(
     int64_t num_embeddings, int64_t embedding_dim, const flam_nn_embedding_bag_options *options);
@@ -221,7 +224,8 @@ typedef struct flam_nn_recurrent_options {
  * - `input_size`: features of the input.
  * - `hidden_size`: features of the state.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it; `FLAM_ERROR_DTYPE`
+ *   where `dtype` is not floating point.
  */
 FLAM_API flam_module *flam_nn_recurrent(
     flam_recurrent kind, int64_t input_size, int64_t hidden_size,
@@ -246,7 +250,7 @@ typedef struct flam_nn_recurrent_cell_options {
  * - `input_size`: features of the input.
  * - `hidden_size`: features of the state.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size or kind out of range.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size or kind out of range; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_module *flam_nn_recurrent_cell(
     flam_recurrent kind, int64_t input_size, int64_t hidden_size,
@@ -270,7 +274,7 @@ typedef struct flam_nn_multihead_attention_options {
  * - `embed_dim`: features, divisible by `num_heads`.
  * - `num_heads`: how many heads.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the features are not divisible.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the features are not divisible; `FLAM_ERROR_DTYPE`.
  * - source: Vaswani et al., 2017, arXiv 1706.03762.
  */
 FLAM_API flam_module *flam_nn_multihead_attention(

@@ -13,6 +13,8 @@
 #define FLAM_VERSION_MAJOR 0
 #define FLAM_VERSION_MINOR 2
 #define FLAM_VERSION_PATCH 0
+#define FLAM_FALSE 0 /* what flam_bool is */
+#define FLAM_TRUE 1
 
 #if defined(FLAM_GENERATE) /* the generator's pass only: annotations become visible to libclang */
 #define FLAM_META(text) __attribute__((annotate(text)))
@@ -31,14 +33,12 @@
 /* on an operand: bindings make it of what programs say, so that errors leave it out */
 #define FLAM_ENCODED FLAM_META("encoded")
 #define FLAM_CONSUMES FLAM_META("consumes") /* the library takes it over, also on failure */
-/* derives flam_<op>_f64 and flam_<op>_i64, which take a number in its place */
-#define FLAM_NUMBER(kinds) FLAM_META("number=" #kinds)
+#define FLAM_NUMBER(kinds) FLAM_META("number=" #kinds) /* derives flam_<op>_f64 and _i64 of it */
 #define FLAM_OR_NUMBER FLAM_META("or_number") /* on a tensor: bindings take a plain number, too */
 
 /* On a function. */
 #define FLAM_SINCE(x, y) FLAM_META("since=" #x "." #y) /* first version, where not 1.0 */
-/* may wait for a device, thread or callback */
-#define FLAM_BLOCKS FLAM_META("blocks")
+#define FLAM_BLOCKS FLAM_META("blocks") /* may wait for a device, thread or callback */
 #define FLAM_BORROWED(owner) FLAM_META("borrowed=" #owner) /* the result lives as long as owner */
 #define FLAM_VALUE FLAM_META("value") /* a status that is the answer: the call never fails */
 #define FLAM_TORCH(names) FLAM_META("torch=" names) /* torch's spellings, separated by spaces */

@@ -34,7 +34,8 @@ FLAM_API FLAM_VIEW flam_tensor *flam_einsum(
  * - `dims_b`: those of `b` that they are paired with.
  * - returns: the other dimensions of `a`, then those of `b`.
  * - errors: `FLAM_ERROR_SHAPE` where paired sizes differ; `FLAM_ERROR_INDEX` for a dimension out of
- *   range or named twice; `FLAM_ERROR_INVALID_ARGUMENT` for lists of different lengths.
+ *   range or named twice; `FLAM_ERROR_INVALID_ARGUMENT` for lists of different lengths;
+ *   `FLAM_ERROR_DTYPE` where the dtypes differ.
  */
 FLAM_AUTOCAST("cuda=widest")
 FLAM_API flam_tensor *flam_tensordot(

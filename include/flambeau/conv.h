@@ -32,7 +32,7 @@ typedef struct flam_conv_options {
  * - returns: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], without n where `input`
  *   has none.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch F")
 FLAM_AUTOCAST("lower")
@@ -48,7 +48,7 @@ FLAM_API flam_tensor *flam_conv1d(
  * - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without
  *   n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch F")
 FLAM_AUTOCAST("lower")
@@ -78,7 +78,8 @@ typedef struct flam_conv_transpose_options {
  * - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) +
  *   output_padding + 1.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs, and where an image of the
- *   result would be empty; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   result would be empty; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for a stride, padding or dilation out of range.
  */
 FLAM_TORCH("torch F")
 FLAM_AUTOCAST("lower")
@@ -95,7 +96,7 @@ FLAM_API flam_tensor *flam_conv_transpose2d(
  * - returns: [n, o, d', h', w'], each size (in + 2 padding - dilation (k - 1) - 1) / stride + 1,
  *   without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_AUTOCAST("lower")
 FLAM_TORCH("torch F")
@@ -111,7 +112,8 @@ FLAM_API flam_tensor *flam_conv3d(
  * - returns: [n, o, l'], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding
  *   + 1.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs, and where an image of the
- *   result would be empty; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   result would be empty; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for a stride, padding or dilation out of range.
  */
 FLAM_AUTOCAST("lower")
 FLAM_TORCH("torch F")
@@ -129,7 +131,8 @@ FLAM_API flam_tensor *flam_conv_transpose1d(
  * - returns: [n, o, d', h', w'], each size (in - 1) stride - 2 padding + dilation (k - 1) +
  *   output_padding + 1.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs, and where an image of the
- *   result would be empty; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   result would be empty; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for a stride, padding or dilation out of range.
  */
 FLAM_AUTOCAST("lower")
 FLAM_TORCH("torch F")

@@ -52,7 +52,7 @@ typedef struct flam_creation_options {
  * - `size`: the shape.
  * - `dtype`: of the result; default: the default dtype.
  * - returns: a contiguous tensor.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_empty(
@@ -64,7 +64,7 @@ FLAM_API flam_tensor *flam_empty(
  * - `size`: the shape.
  * - `dtype`: of the result; default: the default dtype.
  * - returns: a contiguous tensor.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_zeros(
@@ -76,7 +76,7 @@ FLAM_API flam_tensor *flam_zeros(
  * - `size`: the shape.
  * - `dtype`: of the result; default: the default dtype.
  * - returns: a contiguous tensor.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_ones(
@@ -89,7 +89,7 @@ FLAM_API flam_tensor *flam_ones(
  * - `fill_value`: a number or 0-d tensor.
  * - `dtype`: of the result; default: `fill_value`'s kind (default dtype, i64 or bool).
  * - returns: a contiguous tensor.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_full(
@@ -104,7 +104,8 @@ FLAM_API flam_tensor *flam_full(
  * - `step`: the distance; not 0.
  * - `dtype`: of the result; default: i64 where all three are integers, else the default dtype.
  * - returns: [ceil((end - start) / step)].
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `step` is 0 or points away from `end`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `step` is 0 or points away from `end`;
+ *   `FLAM_ERROR_SHAPE` where a bound has dimensions; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_tensor *flam_arange(
     FLAM_NUMBER(f64 i64) const flam_tensor *start, FLAM_NUMBER(f64 i64) const flam_tensor *end,
@@ -162,7 +163,8 @@ typedef struct flam_to_options {
  * - `device`: of the result; default: `input`'s.
  * - `dtype`: of the result; default: `input`'s.
  * - returns: shape of `input`; gradients flow back to `input`'s device and dtype.
- * - errors: `FLAM_ERROR_NO_GPU` where the device does not exist; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device, `FLAM_ERROR_NO_GPU` where
+ *   there is no GPU.
  */
 FLAM_API FLAM_BLOCKS flam_tensor *flam_to(
     const flam_tensor *input, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE) FLAM_AFTER(device),
@@ -199,7 +201,7 @@ FLAM_API flam_tensor *flam_empty_strided(
  * - `input`: gives shape and dense layout.
  * - `device`: of the result; default: `input`'s.
  * - returns: a tensor of `input`'s shape.
- * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_DTYPE` where `requires_grad` is set and the dtype is not floating point.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_empty_like(
@@ -210,7 +212,7 @@ FLAM_API flam_tensor *flam_empty_like(
  * - `input`: gives shape and dense layout.
  * - `device`: of the result; default: `input`'s.
  * - returns: a tensor of `input`'s shape.
- * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_DTYPE` where `requires_grad` is set and the dtype is not floating point.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_zeros_like(
@@ -221,7 +223,7 @@ FLAM_API flam_tensor *flam_zeros_like(
  * - `input`: gives shape and dense layout.
  * - `device`: of the result; default: `input`'s.
  * - returns: a tensor of `input`'s shape.
- * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_DTYPE` where `requires_grad` is set and the dtype is not floating point.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_ones_like(
@@ -233,7 +235,7 @@ FLAM_API flam_tensor *flam_ones_like(
  * - `fill_value`: a number or 0-d tensor.
  * - `device`: of the result; default: `input`'s.
  * - returns: a tensor of `input`'s shape.
- * - errors: `FLAM_ERROR_SHAPE` where `fill_value` is not 0-d; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_SHAPE` where `fill_value` is not 0-d; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_full_like(
@@ -247,7 +249,7 @@ FLAM_API flam_tensor *flam_full_like(
  * - `steps`: how many.
  * - `dtype`: of the result; default: the default dtype.
  * - returns: [steps].
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_linspace(

@@ -1034,7 +1034,8 @@ FLAM_API flam_module *flam_nn_glu(int64_t dim FLAM_DEFAULT(-1));
  * - `input`: any shape; floating point.
  * - `options`: those of `flam_rrelu`.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_rrelu_(
     flam_tensor *input, const flam_rrelu_options *options);
@@ -2473,7 +2474,7 @@ FLAM_API flam_module *flam_nn_fold(
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more
- *   dimensions.
+ *   dimensions; `FLAM_ERROR_DTYPE` where `index` is neither i32 nor i64.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_select_out(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, flam_tensor *out);
@@ -2542,7 +2543,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_copy_out(
  * - `value`: a number or 0-d tensor.
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not
- *   0-d.
+ *   0-d; `FLAM_ERROR_DTYPE` where `index` is neither i32 nor i64.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_fill_(
     flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *value);
@@ -2851,7 +2852,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_rank_out
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_LINALG` for a
- *   singular matrix and a negative `n`.
+ *   singular matrix and a negative `n`; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_power_out(
     const flam_tensor *A, int64_t n, flam_tensor *out);
@@ -2862,7 +2863,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_power_ou
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where neighbours do not fit; `FLAM_ERROR_DTYPE` where dtypes
- *   differ.
+ *   differ; `FLAM_ERROR_INVALID_ARGUMENT` for fewer than two matrices.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_multi_dot_out(
     flam_tensor *const *tensors, size_t n_tensors, flam_tensor *out);
@@ -2888,7 +2889,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cross_out(
  * - `options`: those of `flam_linalg_matrix_norm`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`;
- *   `FLAM_ERROR_DTYPE`.
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_out(
     const flam_tensor *A, double ord, flam_tensor *out, const flam_reduce_options *options);
@@ -2900,7 +2901,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_out
  * - `options`: those of `flam_linalg_matrix_norm_by_name`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
- *   `FLAM_ERROR_DTYPE`.
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_by_name_out(
     const flam_tensor *A, flam_tensor *out, const flam_linalg_matrix_norm_by_name_options *options);
@@ -2912,7 +2913,8 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_by_
  * - `options`: those of `flam_linalg_norm`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where `ord` is given without `dim` and `A` has more than two
- *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`; `FLAM_ERROR_DTYPE`.
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_out(
     const flam_tensor *A, flam_tensor *out, const flam_linalg_norm_options *options);
@@ -2925,7 +2927,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_out(
  * - `options`: those of `flam_linalg_norm_by_name`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
- *   `FLAM_ERROR_DTYPE`.
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_by_name_out(
     const flam_tensor *A, const char *ord, flam_tensor *out, const flam_reduce_options *options);
@@ -2938,7 +2940,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_by_name_ou
  * - `options`: those of `flam_norm_by_name`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
- *   `FLAM_ERROR_DTYPE`.
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_norm_by_name_out(
     const flam_tensor *input, const char *p, flam_tensor *out, const flam_reduce_options *options);
@@ -2950,7 +2952,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_norm_by_name_out(
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another order;
- *   `FLAM_ERROR_DTYPE`.
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_LINALG`.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_out(
     const flam_tensor *A, FLAM_NULLABLE const double *p FLAM_DEFAULT(NULL), flam_tensor *out);
@@ -2988,7 +2990,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_lu_solve_out(
  * - `dim`: the dimension of the vectors; default -1.
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_DTYPE` where the dtypes differ.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_vecdot_out(
     const flam_tensor *x, const flam_tensor *y, int64_t dim FLAM_DEFAULT(-1), flam_tensor *out);
@@ -3501,7 +3503,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_diag_out(
  * - `dim`: the dimension whose slices are scaled.
  * - `maxnorm`: the greatest norm that stays.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_INDEX` for a dimension
+ *   out of range; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_renorm_(
     flam_tensor *input, double p, int64_t dim, double maxnorm);
@@ -3514,7 +3517,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_renorm_(
  * - `maxnorm`: the greatest norm that stays.
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_INDEX` for a dimension
+ *   out of range; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_renorm_out(
     const flam_tensor *input, double p, int64_t dim, double maxnorm, flam_tensor *out);
@@ -4484,7 +4488,8 @@ FLAM_API flam_module *flam_nn_max_pool2d(
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_avg_pool2d`.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool2d_out(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size, flam_tensor *out,
@@ -4599,7 +4604,8 @@ FLAM_API flam_module *flam_nn_max_pool3d(
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_avg_pool3d`.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool3d_out(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size, flam_tensor *out,
@@ -4764,7 +4770,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_igammac_out(
  * - `input`: any shape; any dtype but bool.
  * - `p`: the dimension, at least 1.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_mvlgamma_(flam_tensor *input, int64_t p);
 
@@ -4774,7 +4780,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_mvlgamma_(flam_tensor *input, in
  * - `p`: the dimension, at least 1.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mvlgamma_out(
     const flam_tensor *input, int64_t p, flam_tensor *out);
@@ -4817,7 +4823,8 @@ FLAM_BORROWED(progress) FLAM_API flam_progress *flam_progress_keep(flam_progress
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bernoulli_out(
     const flam_tensor *input, FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
@@ -4832,7 +4839,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bernoulli_out(
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without
  *   replacement, and on the cpu where a weight is negative or not finite or all are 0;
- *   `FLAM_ERROR_SHAPE`.
+ *   `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_multinomial_out(
     const flam_tensor *input, int64_t num_samples, flam_tensor *out,
@@ -4864,7 +4871,8 @@ FLAM_API flam_module *flam_nn_dropout(double p FLAM_DEFAULT(0.5));
  * - `input`: [n, c, ...], floating point.
  * - `options`: those of `flam_feature_dropout`.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_SHAPE`.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_feature_dropout_(
     flam_tensor *input, const flam_dropout_options *options);
@@ -4894,7 +4902,8 @@ FLAM_API flam_module *flam_nn_alpha_dropout(double p FLAM_DEFAULT(0.5));
  * - `input`: [n, c, ...], floating point.
  * - `options`: those of `flam_feature_alpha_dropout`.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_SHAPE`.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_feature_alpha_dropout_(
     flam_tensor *input, const flam_dropout_options *options);
@@ -5083,7 +5092,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logsumexp_out(
  * - `dim`: the dimension to run along.
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumsum_(
     flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
@@ -5095,7 +5104,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumsum_(
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumsum_out(
     const flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
@@ -5107,7 +5116,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumsum_out(
  * - `dim`: the dimension to run along.
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumprod_(
     flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
@@ -5119,7 +5128,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumprod_(
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumprod_out(
     const flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
@@ -5179,7 +5188,7 @@ FLAM_BORROWED(scheduler) FLAM_API flam_scheduler *flam_scheduler_keep(flam_sched
  * - `options`: those of `flam_searchsorted`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` where `side`
- *   and `right` contradict.
+ *   and `right` contradict; `FLAM_ERROR_INDEX` for a `sorter` out of range.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_searchsorted_out(
     const flam_tensor *sorted_sequence, const flam_tensor *input,
@@ -5250,7 +5259,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_msort_out(const flam_tensor *input
  * - `options`: those of `flam_quantile`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
- *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1].
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1]; `FLAM_ERROR_INDEX`.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_quantile_out(
     const flam_tensor *input, const flam_tensor *q, flam_tensor *out,
@@ -5264,7 +5273,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_quantile_out(
  * - `options`: those of `flam_nanquantile`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
- *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1].
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1]; `FLAM_ERROR_INDEX`.
  */
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_nanquantile_out(
     const flam_tensor *input, const flam_tensor *q, flam_tensor *out,
@@ -5597,7 +5606,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ldexp_out(
  * - `input`: a number or any tensor.
  * - `exponent`: a number or a tensor that broadcasts with `input`.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_float_power_(
     flam_tensor *input, const flam_tensor *exponent);
@@ -5608,7 +5617,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_float_power_(
  * - `exponent`: a number or a tensor that broadcasts with `input`.
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_float_power_out(
     const flam_tensor *input, const flam_tensor *exponent, flam_tensor *out);

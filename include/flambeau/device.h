@@ -201,7 +201,8 @@ FLAM_API flam_status flam_device_push(flam_device device, flam_scope *out_scope)
  *
  * - `device`: the device.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_DEVICE_LOST` where a kernel failed; `FLAM_ERROR_NO_GPU`.
+ * - errors: `FLAM_ERROR_DEVICE_LOST` where a kernel failed; `FLAM_ERROR_NO_GPU`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_API FLAM_BLOCKS flam_status flam_device_synchronize(flam_device device);
 

@@ -22,7 +22,8 @@ typedef struct flam_cosine_similarity_options {
  * - `x1`: any shape; floating point.
  * - `x2`: shape that broadcasts with `x1`'s.
  * - returns: the broadcast shape without `dim`.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE` where the promoted dtype is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE` where the promoted dtype is not floating point;
+ *   `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_AUTOCAST("cuda=f32")
 FLAM_TORCH("F torch")
@@ -45,7 +46,7 @@ typedef struct flam_pairwise_distance_options {
  * - `x1`: [..., d], floating point.
  * - `x2`: shape that broadcasts with `x1`'s.
  * - returns: the broadcast shape without its last dimension.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("F torch")
 FLAM_LAYER("PairwiseDistance()")

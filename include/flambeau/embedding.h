@@ -21,7 +21,7 @@ enum { FLAM_BAG_UNSPECIFIED = 0, FLAM_BAG_SUM = 1, FLAM_BAG_MEAN = 2, FLAM_BAG_M
  * - `max_norm`: the limit.
  * - `norm_type`: exponent of the norm; default 2.
  * - returns: `weight`.
- * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where `weight` is not 2-d.
  */
 FLAM_TORCH("torch")
 FLAM_BORROWED(weight)
@@ -45,7 +45,8 @@ typedef struct flam_embedding_bag_options {
  * - `offsets`: int64 [bags]: where each bag starts in `input`; default none.
  * - `per_sample_weights`: shape of `input`, factors of the vectors, for sum; default none.
  * - returns: [bags, columns]; 0 for an empty bag.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_INDEX`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_INDEX`;
+ *   `FLAM_ERROR_UNSUPPORTED` for `per_sample_weights` in another mode than sum; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API FLAM_BLOCKS flam_tensor *flam_embedding_bag(
     const flam_tensor *input, const flam_tensor *weight,

@@ -14,7 +14,8 @@ extern "C" {
  *
  * - `device`: whose tensors it fills; default: the cpu.
  * - returns: the generator.
- * - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device, `FLAM_ERROR_NO_GPU` where
+ *   there is no GPU.
  */
 FLAM_API flam_generator *flam_generator_new(flam_device device FLAM_DEFAULT(0));
 
@@ -22,7 +23,8 @@ FLAM_API flam_generator *flam_generator_new(flam_device device FLAM_DEFAULT(0));
  *
  * - `device`: the device; default: the cpu.
  * - returns: the generator.
- * - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device, `FLAM_ERROR_NO_GPU` where
+ *   there is no GPU.
  */
 FLAM_API flam_generator *flam_generator_default(flam_device device FLAM_DEFAULT(0));
 

@@ -76,7 +76,7 @@ typedef struct flam_graph_capture_begin_options {
  * - errors: `FLAM_ERROR_GRAPH_CAPTURE` where the current stream is the device's default one or is
  *   captured, where the thread captures another graph, or `graph` holds something;
  *   `FLAM_ERROR_DEVICE_MISMATCH` for a pool of another device; `FLAM_ERROR_NO_GPU`;
- *   `FLAM_ERROR_UNSUPPORTED` on the cpu.
+ *   `FLAM_ERROR_UNSUPPORTED` on the cpu; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_API flam_status
 flam_graph_capture_begin(flam_graph *graph, const flam_graph_capture_begin_options *options);

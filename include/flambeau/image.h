@@ -105,7 +105,8 @@ FLAM_API flam_tensor *flam_affine_grid(
  * - `input`: [..., c r^2, h, w].
  * - `upscale_factor`: r.
  * - returns: [..., c, h r, w r].
- * - errors: `FLAM_ERROR_SHAPE` where r^2 does not divide the channels.
+ * - errors: `FLAM_ERROR_SHAPE` where r^2 does not divide the channels;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where `upscale_factor` is not positive.
  * - source: Shi et al., 2016, arXiv 1609.05158.
  */
 FLAM_TORCH("F torch")
@@ -117,7 +118,7 @@ FLAM_API flam_tensor *flam_pixel_shuffle(const flam_tensor *input, int64_t upsca
  * - `input`: [..., c, h r, w r].
  * - `downscale_factor`: r.
  * - returns: [..., c r^2, h, w].
- * - errors: `FLAM_ERROR_SHAPE` where r does not divide a size.
+ * - errors: `FLAM_ERROR_SHAPE` where r does not divide a size; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F torch")
 FLAM_LAYER("PixelUnshuffle([downscale_factor=])")

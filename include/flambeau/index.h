@@ -84,7 +84,7 @@ FLAM_API FLAM_BLOCKS flam_tensor *flam_index_put_(
  * - `index`: [n] or 0-d, int64 or int32.
  * - returns: `input`'s shape with size n along `dim`.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more
- *   dimensions.
+ *   dimensions; `FLAM_ERROR_DTYPE` where `index` is neither i32 nor i64.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_index_select(
@@ -127,7 +127,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_index_copy(
  * - `value`: a number or 0-d tensor.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not
- *   0-d.
+ *   0-d; `FLAM_ERROR_DTYPE` where `index` is neither i32 nor i64.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE flam_tensor *flam_index_fill(
@@ -260,7 +260,7 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_take_along_dim(
  * - `padding_idx`: a row whose gradient stays zero; negative from the end; default: none.
  * - returns: `input`'s shape and a last dimension of d.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `weight` is not
- *   2-d; `FLAM_ERROR_DTYPE` where `input` is not integral.
+ *   2-d; `FLAM_ERROR_DTYPE` where `input` is not integral; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F")
 FLAM_API flam_tensor *flam_embedding(

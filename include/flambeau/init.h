@@ -139,7 +139,7 @@ typedef struct flam_init_xavier_options {
  * - `tensor`: the weight, floating point, of at least two dimensions; filled in place.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not
- *   floating point.
+ *   floating point; `FLAM_ERROR_INVALID_ARGUMENT` for a negative gain.
  * - source: Glorot and Bengio, 2010, AISTATS.
  */
 FLAM_API flam_status
@@ -150,7 +150,7 @@ flam_init_xavier_uniform(flam_tensor *tensor, const flam_init_xavier_options *op
  * - `tensor`: the weight, floating point, of at least two dimensions; filled in place.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not
- *   floating point.
+ *   floating point; `FLAM_ERROR_INVALID_ARGUMENT` for a negative gain.
  * - source: Glorot and Bengio, 2010, AISTATS.
  */
 FLAM_API flam_status
@@ -170,7 +170,7 @@ typedef struct flam_init_kaiming_options {
  * - `tensor`: the weight, floating point, of at least two dimensions; filled in place.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not
- *   floating point.
+ *   floating point; `FLAM_ERROR_INVALID_ARGUMENT` for a negative gain.
  * - source: He et al., 2015, arXiv 1502.01852.
  */
 FLAM_API flam_status
@@ -181,7 +181,7 @@ flam_init_kaiming_uniform(flam_tensor *tensor, const flam_init_kaiming_options *
  * - `tensor`: the weight, floating point, of at least two dimensions; filled in place.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not
- *   floating point.
+ *   floating point; `FLAM_ERROR_INVALID_ARGUMENT` for a negative gain.
  * - source: He et al., 2015, arXiv 1502.01852.
  */
 FLAM_API flam_status
@@ -238,7 +238,7 @@ typedef struct flam_init_sparse_options {
  * - `sparsity`: the share; above 1 all, below 0 all but that share.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for
- *   a `sparsity` that is not finite.
+ *   a `sparsity` that is not finite; `FLAM_ERROR_DTYPE`.
  * - source: Martens, 2010, ICML.
  */
 FLAM_API FLAM_BLOCKS flam_status

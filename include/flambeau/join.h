@@ -103,7 +103,7 @@ FLAM_API FLAM_VIEW flam_tensor_list *flam_meshgrid(
  * - `dim`: the dimension to split; default 0.
  * - returns: views.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size, or 0 where the dimension is not
- *   empty.
+ *   empty; `FLAM_ERROR_SHAPE` for 0 dimensions; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_VIEW flam_tensor_list *flam_split(
@@ -115,7 +115,8 @@ FLAM_API FLAM_VIEW flam_tensor_list *flam_split(
  * - `split_sizes`: sizes along `dim`; they add up to the dimension's.
  * - `dim`: the dimension to split; default 0.
  * - returns: views.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the sizes are negative or do not add up.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the sizes are negative or do not add up;
+ *   `FLAM_ERROR_SHAPE` for 0 dimensions; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH(
     "torch.split Tensor.split torch.split_with_sizes "
@@ -130,7 +131,8 @@ FLAM_API FLAM_VIEW flam_tensor_list *flam_split_with_sizes(
  * - `chunks`: how many parts.
  * - `dim`: the dimension to split; default 0.
  * - returns: views.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `chunks` is below 1.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `chunks` is below 1; `FLAM_ERROR_SHAPE` for 0
+ *   dimensions; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_VIEW flam_tensor_list *flam_chunk(
@@ -141,7 +143,7 @@ FLAM_API FLAM_VIEW flam_tensor_list *flam_chunk(
  * - `input`: at least 1-d.
  * - `dim`: the dimension that disappears; default 0.
  * - returns: views.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_VIEW flam_tensor_list *flam_unbind(

@@ -28,7 +28,8 @@ typedef struct flam_nn_linear_options {
  * - `in_features`: size of the input's last dimension.
  * - `out_features`: size of the result's last dimension.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_SHAPE` for one that 64
+ *   bits do not hold; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_module *flam_nn_linear(
     int64_t in_features, int64_t out_features, const flam_nn_linear_options *options);
@@ -54,7 +55,8 @@ typedef struct flam_nn_batch_norm_options {
  * - `num_features`: channels of the input.
  * - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size or another `spatial`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `spatial`; `FLAM_ERROR_SHAPE` for a negative
+ *   size.
  */
 FLAM_API flam_module *flam_nn_batch_norm(
     int64_t num_features, int64_t spatial, const flam_nn_batch_norm_options *options);
@@ -126,7 +128,7 @@ typedef struct flam_nn_prelu_options {
 /** Rectifier with a learned slope below 0, the parameter `weight` [num_parameters].
  *
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_SHAPE`.
  * - source: He et al., 2015, arXiv 1502.01852.
  */
 FLAM_API flam_module *flam_nn_prelu(const flam_nn_prelu_options *options);
@@ -148,7 +150,8 @@ typedef struct flam_nn_bilinear_options {
  * - `in2_features`: size of the second input's last dimension.
  * - `out_features`: size of the result's last dimension.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size out of range.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size out of range; `FLAM_ERROR_SHAPE` for a size
+ *   that is negative or that 64 bits do not hold; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_module *flam_nn_bilinear(
     int64_t in1_features, int64_t in2_features, int64_t out_features,

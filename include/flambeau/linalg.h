@@ -417,7 +417,7 @@ FLAM_API FLAM_BLOCKS flam_status flam_linalg_lstsq(
  * - `n`: how many; 0 makes the identity, a negative one takes the inverse.
  * - returns: shape of `A`.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_LINALG` for a
- *   singular matrix and a negative `n`.
+ *   singular matrix and a negative `n`; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch.linalg.matrix_power torch.matrix_power Tensor.matrix_power")
 FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_power(
@@ -427,7 +427,8 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_power(
  *
  * - `tensors`: at least two matrices; the first and the last may be vectors.
  * - returns: 2-d; 1-d where one end is a vector, 0-d where both are.
- * - errors: `FLAM_ERROR_SHAPE` where neighbours do not fit; `FLAM_ERROR_DTYPE` where dtypes differ.
+ * - errors: `FLAM_ERROR_SHAPE` where neighbours do not fit; `FLAM_ERROR_DTYPE` where dtypes differ;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for fewer than two matrices.
  * - source: Cormen, Leiserson, Rivest and Stein, Introduction to Algorithms, 15.2.
  */
 FLAM_TORCH("torch.linalg.multi_dot torch.chain_matmul")
@@ -456,7 +457,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_cross(
  * - `dtype`: of the computation and the result; default: `A`'s.
  * - returns: `A`'s shape without the two dimensions.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`;
- *   `FLAM_ERROR_DTYPE`.
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch.linalg.matrix_norm")
 FLAM_AUTOCAST("cuda=f32")
@@ -481,8 +482,8 @@ typedef struct flam_linalg_matrix_norm_by_name_options {
  *
  * - `A`: at least 2-d, floating point; f32 or f64 for "nuc".
  * - returns: `A`'s shape without the two dimensions.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
- *   `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch.linalg.matrix_norm")
 FLAM_AUTOCAST("cuda=f32")
@@ -509,7 +510,8 @@ typedef struct flam_linalg_norm_options {
  * - `A`: any shape, floating point.
  * - returns: `A`'s shape without the dimensions.
  * - errors: `FLAM_ERROR_SHAPE` where `ord` is given without `dim` and `A` has more than two
- *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`; `FLAM_ERROR_DTYPE`.
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch.linalg.norm")
 FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_norm(
@@ -522,7 +524,8 @@ FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_norm(
  * - `dim`: two dimensions; default: all of a matrix.
  * - `dtype`: of the computation and the result; default: `A`'s.
  * - returns: `A`'s shape without the dimensions.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch.linalg.norm")
 FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_norm_by_name(
@@ -536,7 +539,8 @@ FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_norm_by_name(
  * - `dim`: the dimensions; default: all.
  * - `dtype`: of the computation and the result; default: `input`'s.
  * - returns: `input`'s shape without the dimensions.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch.norm Tensor.norm")
 FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_norm_by_name(
@@ -548,7 +552,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_norm_by_name(
  * - `p`: order of the norm: 1, -1, 2, -2, inf or -inf; default 2.
  * - returns: [...]; inf where a matrix is singular.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another order;
- *   `FLAM_ERROR_DTYPE`.
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_LINALG`.
  */
 FLAM_TORCH("torch.linalg.cond")
 FLAM_AUTOCAST("cpu=f32")
@@ -655,7 +659,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_lu_solve(
  * - `y`: broadcasts with `x`.
  * - `dim`: the dimension of the vectors; default -1.
  * - returns: the broadcast shape without `dim`.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_DTYPE` where the dtypes differ.
  */
 FLAM_TORCH("torch.linalg.vecdot")
 FLAM_AUTOCAST("lower")

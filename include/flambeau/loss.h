@@ -196,7 +196,8 @@ FLAM_API flam_tensor *flam_nll_loss(
  * - `weight`: factor that broadcasts with `input`, or none; default none.
  * - `reduction`: none, mean or sum of the per-element losses; default mean.
  * - returns: 0-d, or the shape of the losses without a reduction.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where `input`, on the cpu, leaves [0, 1].
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("cpu=f32 cuda=banned")

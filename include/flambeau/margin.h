@@ -91,7 +91,8 @@ typedef struct flam_triplet_margin_loss_options {
  * - `positive`: shape of `anchor`.
  * - `negative`: shape of `anchor`.
  * - returns: 0-d, or the shape of the losses without a reduction.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where `margin` is not above 0.
  * - source: Balntas et al., 2016, BMVC.
  */
 FLAM_AUTOCAST("f32")
@@ -133,7 +134,7 @@ typedef struct flam_multi_margin_loss_options {
  * - `weight`: [C], factor of each class; default none.
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
- *   `FLAM_ERROR_INVALID_ARGUMENT` for another `p`.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_INDEX` for a target out of range.
  */
 FLAM_AUTOCAST("f32")
 FLAM_TORCH("F")

@@ -144,7 +144,7 @@ typedef struct flam_diag_embed_options {
  * - `input`: at least 1-d.
  * - returns: one dimension more than `input`, 0 off the diagonal.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_INVALID_ARGUMENT` where
- *   both are the same.
+ *   both are the same; `FLAM_ERROR_SHAPE` for a size that 64 bits do not hold.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_diag_embed(
@@ -175,7 +175,8 @@ typedef struct flam_triangle_indices_options {
  * - `col`: number of columns.
  * - `offset`: up to which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
  * - returns: [2, n]: rows and columns.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_SHAPE` for one that 64
+ *   bits do not hold; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API FLAM_BLOCKS flam_tensor *flam_tril_indices(
@@ -186,7 +187,8 @@ FLAM_API FLAM_BLOCKS flam_tensor *flam_tril_indices(
  * - `row`: number of rows.
  * - `col`: number of columns.
  * - returns: [2, n]: rows and columns.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_SHAPE` for one that 64
+ *   bits do not hold; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API FLAM_BLOCKS flam_tensor *flam_triu_indices(
@@ -234,7 +236,8 @@ FLAM_API flam_tensor *flam_dist(
  * - `dim`: the dimension whose slices are scaled.
  * - `maxnorm`: the greatest norm that stays.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_INDEX` for a dimension
+ *   out of range; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=f32")

@@ -211,7 +211,8 @@ typedef struct flam_module_to_options {
  * - `device`: where to; default: where they are.
  * - `dtype`: floating point; default: unchanged.
  * - returns: `FLAM_OK`; on failure nothing has moved.
- * - errors: `FLAM_ERROR_NO_GPU`, `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`, `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device, `FLAM_ERROR_NO_GPU` where
+ *   there is no GPU; `FLAM_ERROR_DTYPE` where `dtype` is not floating point.
  */
 FLAM_API FLAM_BLOCKS flam_status flam_module_to(
     flam_module *module, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),

@@ -72,7 +72,7 @@ FLAM_API flam_status flam_aminmax(
  * - `fweights`: [observations], integers: how often each counts; default: once.
  * - `aweights`: [observations]: weights of observations; default: equal.
  * - returns: [variables, variables], 0-d for one variable.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_cov(
@@ -84,7 +84,7 @@ FLAM_API flam_tensor *flam_cov(
  *
  * - `input`: [variables, observations], or [observations] of one variable.
  * - returns: [variables, variables], between -1 and 1; 0-d for one variable.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_corrcoef(const flam_tensor *input);

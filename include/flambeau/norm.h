@@ -30,7 +30,8 @@ typedef struct flam_batch_norm_options {
  * - `bias`: [c]; default none, for 0.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or training has one value per
- *   channel; `FLAM_ERROR_INVALID_ARGUMENT` without running statistics outside training.
+ *   channel; `FLAM_ERROR_INVALID_ARGUMENT` without running statistics outside training;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  * - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
  */
 FLAM_TORCH("F")
@@ -49,7 +50,8 @@ FLAM_API flam_tensor *flam_batch_norm(
  * - `bias`: [normalized_shape]; default none, for 0.
  * - `eps`: added to the variance; default 1e-5.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
+ * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  * - source: Ba, Kiros and Hinton, 2016, arXiv 1607.06450.
  */
 FLAM_TORCH("F")
@@ -67,7 +69,8 @@ FLAM_API flam_tensor *flam_layer_norm(
  * - `bias`: [c]; default none, for 0.
  * - `eps`: added to the variance; default 1e-5.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_SHAPE` where a parameter is not [c] or `num_groups` does not divide c.
+ * - errors: `FLAM_ERROR_SHAPE` where a parameter is not [c] or `num_groups` does not divide c;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  * - source: Wu and He, 2018, arXiv 1803.08494.
  */
 FLAM_AUTOCAST("cuda=f32")
@@ -97,7 +100,8 @@ typedef struct flam_instance_norm_options {
  * - `bias`: [c]; default none, for 0.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where a parameter is not [c] or there is one position;
- *   `FLAM_ERROR_INVALID_ARGUMENT` without running statistics where they are to be used.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` without running statistics where they are to be used;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  * - source: Ulyanov, Vedaldi and Lempitsky, 2016, arXiv 1607.08022.
  */
 FLAM_AUTOCAST("cuda=rest")
@@ -117,7 +121,8 @@ FLAM_API flam_tensor *flam_instance_norm(
  * - `eps`: added to the mean; default: machine epsilon of the computing
  *   dtype.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
+ * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  * - source: Zhang and Sennrich, 2019, arXiv 1910.07467.
  */
 FLAM_AUTOCAST("cuda=f32")
@@ -141,7 +146,7 @@ typedef struct flam_local_response_norm_options {
  * - `input`: [n, c, ...] with at least three dimensions, floating point.
  * - `size`: how many channels count.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_SHAPE` below three dimensions.
+ * - errors: `FLAM_ERROR_SHAPE` below three dimensions; `FLAM_ERROR_INVALID_ARGUMENT`.
  * - source: Krizhevsky, Sutskever and Hinton, 2012, NeurIPS.
  */
 FLAM_TORCH("F")

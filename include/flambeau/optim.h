@@ -63,11 +63,11 @@ flam_clip_grad_value_(flam_tensor *const *params, size_t n_params, double clip_v
 typedef struct flam_sgd_options {
   size_t struct_size; /**< sizeof(flam_sgd_options) */
   double lr FLAM_DEFAULT(1e-3); /**< learning rate; default 1e-3 */
-  double momentum FLAM_DEFAULT(0); /**< default 0 */
-  double dampening FLAM_DEFAULT(0); /**< default 0 */
-  double weight_decay FLAM_DEFAULT(0); /**< default 0 */
-  flam_bool nesterov FLAM_DEFAULT(0); /**< default false */
-  flam_bool maximize FLAM_DEFAULT(0); /**< default false */
+  double momentum FLAM_DEFAULT(0); /**< share of the last step that goes on; default 0 */
+  double dampening FLAM_DEFAULT(0); /**< what momentum takes off the gradient; default 0 */
+  double weight_decay FLAM_DEFAULT(0); /**< L2 penalty; default 0 */
+  flam_bool nesterov FLAM_DEFAULT(0); /**< whether momentum looks ahead; default false */
+  flam_bool maximize FLAM_DEFAULT(0); /**< whether to step uphill; default false */
 } flam_sgd_options;
 
 /** Stochastic gradient descent.
@@ -84,12 +84,12 @@ FLAM_API flam_optimizer *flam_sgd_new(
 typedef struct flam_adam_options {
   size_t struct_size; /**< sizeof(flam_adam_options) */
   double lr FLAM_DEFAULT(1e-3); /**< learning rate; default 1e-3 */
-  double beta1 FLAM_DEFAULT(0.9); /**< default 0.9 */
-  double beta2 FLAM_DEFAULT(0.999); /**< default 0.999 */
-  double eps FLAM_DEFAULT(1e-8); /**< default 1e-8 */
-  double weight_decay FLAM_DEFAULT(0); /**< default 0 */
-  flam_bool amsgrad FLAM_DEFAULT(0); /**< default false */
-  flam_bool maximize FLAM_DEFAULT(0); /**< default false */
+  double beta1 FLAM_DEFAULT(0.9); /**< decay of the mean of gradients; default 0.9 */
+  double beta2 FLAM_DEFAULT(0.999); /**< decay of the mean of squares; default 0.999 */
+  double eps FLAM_DEFAULT(1e-8); /**< added to what divides; default 1e-8 */
+  double weight_decay FLAM_DEFAULT(0); /**< L2 penalty; default 0 */
+  flam_bool amsgrad FLAM_DEFAULT(0); /**< whether to divide by the largest mean; default false */
+  flam_bool maximize FLAM_DEFAULT(0); /**< whether to step uphill; default false */
 } flam_adam_options;
 
 /** Adam.
@@ -106,12 +106,12 @@ FLAM_API flam_optimizer *flam_adam_new(
 typedef struct flam_adamw_options {
   size_t struct_size; /**< sizeof(flam_adamw_options) */
   double lr FLAM_DEFAULT(1e-3); /**< learning rate; default 1e-3 */
-  double beta1 FLAM_DEFAULT(0.9); /**< default 0.9 */
-  double beta2 FLAM_DEFAULT(0.999); /**< default 0.999 */
-  double eps FLAM_DEFAULT(1e-8); /**< default 1e-8 */
-  double weight_decay FLAM_DEFAULT(1e-2); /**< default 1e-2 */
-  flam_bool amsgrad FLAM_DEFAULT(0); /**< default false */
-  flam_bool maximize FLAM_DEFAULT(0); /**< default false */
+  double beta1 FLAM_DEFAULT(0.9); /**< decay of the mean of gradients; default 0.9 */
+  double beta2 FLAM_DEFAULT(0.999); /**< decay of the mean of squares; default 0.999 */
+  double eps FLAM_DEFAULT(1e-8); /**< added to what divides; default 1e-8 */
+  double weight_decay FLAM_DEFAULT(1e-2); /**< decoupled decay; default 1e-2 */
+  flam_bool amsgrad FLAM_DEFAULT(0); /**< whether to divide by the largest mean; default false */
+  flam_bool maximize FLAM_DEFAULT(0); /**< whether to step uphill; default false */
 } flam_adamw_options;
 
 /** Adam with decoupled weight decay.

@@ -63,7 +63,8 @@ typedef struct flam_avg_pool_options {
  * - `input`: [n, c, h, w] or [c, h, w], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F")
 FLAM_LAYER("AvgPool2d([kernel_size=], stride=[stride or kernel_size], [padding=])")
@@ -76,7 +77,7 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_avg_pool2d(
  * - `input`: [n, c, h, w] or [c, h, w], floating point.
  * - `output_size`: h' and w', or one number for both.
  * - returns: [n, c, h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("F")
 FLAM_LAYER("AdaptiveAvgPool2d([output_size=])")
@@ -88,7 +89,8 @@ FLAM_API flam_tensor *flam_adaptive_avg_pool2d(
  * - `input`: [n, c, l] or [c, l], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, l'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F torch")
 FLAM_LAYER(
@@ -105,7 +107,8 @@ FLAM_API flam_tensor *flam_max_pool1d(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F torch")
 FLAM_API flam_status flam_max_pool1d_with_indices(
@@ -131,7 +134,8 @@ typedef struct flam_avg_pool1d_options {
  * - `input`: [n, c, l] or [c, l], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, l'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F torch")
 FLAM_LAYER(
@@ -146,7 +150,7 @@ FLAM_API flam_tensor *flam_avg_pool1d(
  * - `input`: [n, c, l] or [c, l], floating point.
  * - `output_size`: l', or one number for all.
  * - returns: [n, c, l'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("F torch")
 FLAM_LAYER("AdaptiveAvgPool1d([output_size=])")
@@ -161,7 +165,7 @@ FLAM_API flam_tensor *flam_adaptive_avg_pool1d(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("F.adaptive_max_pool1d_with_indices torch.adaptive_max_pool1d")
 FLAM_LAYER("AdaptiveMaxPool1d([output_size=])")
@@ -176,7 +180,7 @@ FLAM_API flam_status flam_adaptive_max_pool1d(
  * - `output_size`: l' of the result.
  * - returns: [n, c, l'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes differ; `FLAM_ERROR_INDEX` for a place outside the
- *   plane.
+ *   plane; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_tensor *flam_max_unpool1d(
     const flam_tensor *input, const flam_tensor *indices, const int64_t *output_size,
@@ -229,7 +233,7 @@ FLAM_API flam_status flam_max_pool2d_with_indices(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F.adaptive_max_pool2d_with_indices")
 FLAM_LAYER("AdaptiveMaxPool2d([output_size=])")
@@ -244,7 +248,7 @@ FLAM_API flam_status flam_adaptive_max_pool2d(
  * - `output_size`: h', w' of the result.
  * - returns: [n, c, h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes differ; `FLAM_ERROR_INDEX` for a place outside the
- *   plane.
+ *   plane; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_API flam_tensor *flam_max_unpool2d(
@@ -301,7 +305,8 @@ FLAM_API flam_status flam_max_pool3d_with_indices(
  * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F")
@@ -315,7 +320,7 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_avg_pool3d(
  * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
  * - `output_size`: d', h', w', or one number for all.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F")
@@ -331,7 +336,7 @@ FLAM_API flam_tensor *flam_adaptive_avg_pool3d(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F.adaptive_max_pool3d_with_indices")
@@ -347,7 +352,7 @@ FLAM_API flam_status flam_adaptive_max_pool3d(
  * - `output_size`: d', h', w' of the result.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes differ; `FLAM_ERROR_INDEX` for a place outside the
- *   plane.
+ *   plane; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_API flam_tensor *flam_max_unpool3d(

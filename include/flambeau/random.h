@@ -67,7 +67,8 @@ typedef struct flam_randint_options {
  * - `high`: bound; greater than `low`.
  * - `size`: the shape.
  * - returns: a contiguous tensor.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `high` is not greater than `low`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `high` is not greater than `low`;
+ *   `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_tensor *flam_randint(
     int64_t low, int64_t high, const int64_t *size, size_t n_size,
@@ -77,7 +78,7 @@ FLAM_API flam_tensor *flam_randint(
  *
  * - `n`: how many.
  * - returns: [n].
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_randperm(int64_t n, const flam_randint_options *options FLAM_KEYWORD);
@@ -127,8 +128,8 @@ FLAM_API flam_tensor *flam_uniform_(flam_tensor *input, const flam_uniform_optio
 /** Options of `flam_init_normal` and `flam_normal_`. */
 typedef struct flam_normal_options {
   size_t struct_size; /**< sizeof(flam_normal_options) */
-  double mean FLAM_DEFAULT(0); /**< default 0 */
-  double std FLAM_DEFAULT(1); /**< default 1 */
+  double mean FLAM_DEFAULT(0); /**< expected value; default 0 */
+  double std FLAM_DEFAULT(1); /**< standard deviation; default 1 */
   /** where the numbers come from; default: the default generator of its device */
   flam_generator *generator FLAM_KEYWORD FLAM_DEFAULT(NULL);
 } flam_normal_options;
@@ -260,7 +261,7 @@ FLAM_API flam_tensor *flam_geometric_(
  * - `input`: probabilities, from 0 to 1; floating point.
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: shape and dtype of `input`; its slopes are 0.
- * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_OUT flam_tensor *flam_bernoulli(
@@ -273,7 +274,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_bernoulli(
  * - `std`: shape that broadcasts with `mean`'s, or a number; not negative.
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: the broadcast shape; its slopes are 0.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_API flam_tensor *flam_normal(
     const flam_tensor *mean, const flam_tensor *std,
@@ -293,7 +294,8 @@ typedef struct flam_multinomial_options {
  * - `num_samples`: how many indices per row.
  * - returns: int64, [num_samples] or [rows, num_samples].
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without replacement,
- *   and on the cpu where a weight is negative or not finite or all are 0; `FLAM_ERROR_SHAPE`.
+ *   and on the cpu where a weight is negative or not finite or all are 0; `FLAM_ERROR_SHAPE`;
+ *   `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_multinomial(
@@ -352,7 +354,7 @@ FLAM_API flam_tensor *flam_poisson(
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: the broadcast shape, dtype of `count`; NaN where an operand is out of its range.
  * - errors: `FLAM_ERROR_DTYPE` where an operand is not floating point or the dtypes differ;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_SHAPE` where the sizes do not broadcast.
  * - source: sums of waiting times (Devroye, 1986, X.4.3); where 10 successes are expected Hoermann,
  *   1993, J. Stat. Comput. Simul. 46.
  */
@@ -385,7 +387,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_dropout(
  *
  * - `input`: [n, c, ...], floating point.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`.
  * - source: Tompson et al., 2014, arXiv 1411.4280.
  */
 FLAM_TORCH("torch")
@@ -409,7 +411,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_alpha_dropout(
  *
  * - `input`: [n, c, ...], floating point.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch F")
 FLAM_LAYER("FeatureAlphaDropout([p=], inplace=False)")

@@ -56,7 +56,7 @@ typedef struct flam_lstm_options {
  * - `out_c`: last cells.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another number of parameters;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_DTYPE`.
  * - source: Hochreiter and Schmidhuber, 1997, Neural Computation 9.
  */
 FLAM_AUTOCAST("lower")
@@ -125,7 +125,7 @@ FLAM_API flam_status flam_rnn_tanh(
  * - `out_h`: last states, shape of the initial ones.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another number of parameters;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_AUTOCAST("cuda=lower")
 FLAM_TORCH("torch")
@@ -150,7 +150,7 @@ typedef struct flam_cell_options {
  * - `out_h`: the new hidden state.
  * - `out_c`: the new cell.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_AUTOCAST("cuda=lower")
 FLAM_TORCH("torch")
@@ -181,7 +181,7 @@ FLAM_API flam_tensor *flam_gru_cell(
  * - `w_ih`: [gates * hidden, features].
  * - `w_hh`: [gates * hidden, hidden].
  * - returns: the new hidden state, [n, hidden].
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_AUTOCAST("cuda=lower")
 FLAM_TORCH("torch")
@@ -196,7 +196,7 @@ FLAM_API flam_tensor *flam_rnn_tanh_cell(
  * - `w_ih`: [gates * hidden, features].
  * - `w_hh`: [gates * hidden, hidden].
  * - returns: the new hidden state, [n, hidden].
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_AUTOCAST("cuda=lower")
 FLAM_TORCH("torch")

@@ -85,7 +85,7 @@ typedef struct flam_trapezoid_options {
  *   default: at equal distances, `dx`.
  * - returns: `y`'s shape without `dim`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`;
- *   `FLAM_ERROR_INVALID_ARGUMENT` for `dx` beside `x`.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for `dx` beside `x`; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch torch.trapz")
 FLAM_API flam_tensor *flam_trapezoid(
@@ -99,7 +99,7 @@ FLAM_API flam_tensor *flam_trapezoid(
  *   default: at equal distances, `dx`.
  * - returns: 1 less along `dim`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`;
- *   `FLAM_ERROR_INVALID_ARGUMENT` for `dx` beside `x`.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for `dx` beside `x`; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_cumulative_trapezoid(

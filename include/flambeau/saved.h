@@ -110,7 +110,7 @@ FLAM_API flam_status flam_checkpoint_push(
  * - `preserve_rng_state`: whether the second run draws the random numbers of the first; default
  *   true.
  * - returns: its output.
- * - errors: those of its operations.
+ * - errors: those of its operations; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
  * - source: Chen et al., 2016, arXiv 1604.06174.
  */
 FLAM_API FLAM_BLOCKS flam_tensor *flam_module_checkpoint(

@@ -34,8 +34,8 @@ typedef struct flam_searchsorted_options {
  * - `sorter`: shape of `sorted_sequence`, int64: positions that put its rows in order; default:
  *   they are.
  * - returns: shape of `input`, int64 or int32.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` where `side`
- *   and `right` contradict.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` where `side` and
+ *   `right` contradict; `FLAM_ERROR_INDEX` for a `sorter` out of range.
  */
 FLAM_TORCH("torch")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_searchsorted(
@@ -221,7 +221,7 @@ typedef struct flam_histogramdd_between_options {
  * - `out_hist`: [edges - 1] for each dimension, dtype of `input`.
  * - `out_bin_edges`: `bins`, in the same memory.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch.histogramdd")
 FLAM_API flam_status flam_histogramdd_between(

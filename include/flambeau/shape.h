@@ -28,7 +28,7 @@ FLAM_API FLAM_VIEW flam_tensor *flam_view(
  * - `dtype`: of the view. Items half as long make the last dimension twice as long, and so on.
  * - returns: a view.
  * - errors: `FLAM_ERROR_SHAPE` where the last dimension is not dense, or bytes do not make up whole
- *   items.
+ *   items; `FLAM_ERROR_DTYPE` for no dtype.
  */
 FLAM_API FLAM_VIEW flam_tensor *flam_view_dtype(const flam_tensor *input, flam_dtype dtype);
 
@@ -79,7 +79,7 @@ FLAM_API flam_tensor *flam_as_strided_(
  * - `input`: any tensor.
  * - `dims`: a permutation of its dimensions; negative ones count from the end.
  * - returns: a view whose dimension i is `input`'s `dims[i]`.
- * - errors: `FLAM_ERROR_SHAPE` where `dims` is no permutation.
+ * - errors: `FLAM_ERROR_SHAPE` where `dims` is no permutation; `FLAM_ERROR_INDEX`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_VIEW flam_tensor *flam_permute(
@@ -133,7 +133,8 @@ typedef struct flam_slice_options {
  *
  * - `input`: any tensor of at least one dimension.
  * - returns: a view.
- * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a step below 1.
+ * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a step below 1;
+ *   `FLAM_ERROR_SHAPE` for 0 dimensions.
  */
 FLAM_API FLAM_VIEW flam_tensor *flam_slice(
     const flam_tensor *input, const flam_slice_options *options);
@@ -156,7 +157,7 @@ FLAM_API FLAM_VIEW flam_tensor *flam_select(const flam_tensor *input, int64_t di
  * - `start`: first index, negative from the end.
  * - `length`: how many.
  * - returns: a view.
- * - errors: `FLAM_ERROR_INDEX` where the range leaves the dimension.
+ * - errors: `FLAM_ERROR_INDEX` where the range leaves the dimension; `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_VIEW flam_tensor *flam_narrow(

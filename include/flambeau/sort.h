@@ -80,7 +80,7 @@ typedef struct flam_topk_options {
  * - `out_values`: size `k` along `dim`, dtype of `input`.
  * - `out_indices`: their positions along `dim`, int64; of equals the first.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` or `k` out of range.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` or `k` out of range; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_status flam_topk(
@@ -102,7 +102,7 @@ typedef struct flam_order_statistic_options {
  * - `out_values`: the elements, dtype of `input`.
  * - `out_indices`: their positions along `dim`, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` or `k` out of range.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` or `k` out of range; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_status flam_kthvalue(
@@ -113,7 +113,7 @@ FLAM_API flam_status flam_kthvalue(
  *
  * - `input`: any shape; any dtype but bool.
  * - returns: 0-d, dtype of `input`; NaN of nothing.
- * - errors: `FLAM_ERROR_SHAPE` for an empty `input` of integers.
+ * - errors: `FLAM_ERROR_SHAPE` for an empty `input` of integers; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_median(const flam_tensor *input);
@@ -127,7 +127,7 @@ FLAM_API flam_tensor *flam_median(const flam_tensor *input);
  * - `out_values`: the elements, dtype of `input`.
  * - `out_indices`: their positions along `dim`, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch.median Tensor.median")
 FLAM_API flam_status flam_median_dim(
@@ -138,7 +138,7 @@ FLAM_API flam_status flam_median_dim(
  *
  * - `input`: any shape; any dtype but bool.
  * - returns: 0-d, dtype of `input`; NaN where there is no number.
- * - errors: `FLAM_ERROR_SHAPE` for an empty `input` of integers.
+ * - errors: `FLAM_ERROR_SHAPE` for an empty `input` of integers; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_nanmedian(const flam_tensor *input);
@@ -152,7 +152,7 @@ FLAM_API flam_tensor *flam_nanmedian(const flam_tensor *input);
  * - `out_values`: the elements, dtype of `input`.
  * - `out_indices`: their positions along `dim`, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch.nanmedian Tensor.nanmedian")
 FLAM_API flam_status flam_nanmedian_dim(
@@ -191,7 +191,7 @@ typedef struct flam_quantile_options {
  * - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
  * - returns: `input`'s shape without `dim`, behind a dimension of `q`'s size where `q` is 1-d.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
- *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1].
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1]; `FLAM_ERROR_INDEX`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cpu=f32")
@@ -206,7 +206,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_quantile(
  * - returns: `input`'s shape without `dim`, behind a dimension of `q`'s size where `q` is 1-d; NaN
  *   where there is no number.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
- *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1].
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1]; `FLAM_ERROR_INDEX`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cpu=f32")

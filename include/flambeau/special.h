@@ -219,7 +219,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ldexp(
  * - `input`: a number or any tensor.
  * - `exponent`: a number or a tensor that broadcasts with `input`.
  * - returns: the broadcast shape, f64.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_float_power(

@@ -280,7 +280,7 @@ typedef struct flam_tensor_from_data_options {
  * - `dtype`: what `data` holds.
  * - returns: a contiguous tensor; `data` may go away at once.
  * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` for an unknown dtype or one
- *   that cannot require grad; out of memory.
+ *   that cannot require grad; out of memory; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_API FLAM_BLOCKS flam_tensor *flam_tensor_from_data(
     FLAM_NULLABLE const void *data, const int64_t *size, size_t n_size, flam_dtype dtype,
@@ -305,7 +305,7 @@ typedef struct flam_tensor_from_blob_options {
  * - `user`: handed to `drop`.
  * - returns: a tensor whose writes the caller sees.
  * - errors: `FLAM_ERROR_SHAPE` for a negative size or stride; `FLAM_ERROR_DTYPE` for an unknown
- *   dtype.
+ *   dtype; `FLAM_ERROR_INVALID_ARGUMENT` where `data` is absent and the shape has elements.
  */
 FLAM_API flam_tensor *flam_tensor_from_blob(
     FLAM_NULLABLE void *data, const int64_t *size, size_t n_size,
@@ -473,7 +473,8 @@ FLAM_API flam_dtype flam_get_default_dtype(void);
  *
  * - `device`: the device; without an index it follows the current device of its type.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device, `FLAM_ERROR_NO_GPU` where
+ *   there is no GPU.
  */
 FLAM_API flam_status flam_set_default_device(flam_device device);
 

@@ -41,7 +41,7 @@ typedef struct flam_nn_transformer_layer_options {
  * - `d_model`: features, divisible by `num_heads`.
  * - `num_heads`: how many heads.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the features are not divisible.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the features are not divisible; `FLAM_ERROR_DTYPE`.
  * - source: Vaswani et al., 2017, arXiv 1706.03762.
  */
 FLAM_API flam_module *flam_nn_transformer_encoder_layer(
@@ -54,7 +54,7 @@ FLAM_API flam_module *flam_nn_transformer_encoder_layer(
  * - `d_model`: features, divisible by `num_heads`.
  * - `num_heads`: how many heads.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the features are not divisible.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the features are not divisible; `FLAM_ERROR_DTYPE`.
  * - source: Vaswani et al., 2017, arXiv 1706.03762.
  */
 FLAM_API flam_module *flam_nn_transformer_decoder_layer(
@@ -67,7 +67,7 @@ FLAM_API flam_module *flam_nn_transformer_decoder_layer(
  * - `num_heads`: how many heads.
  * - `num_layers`: how many layers, in [1, 65536].
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number out of range.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number out of range; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_module *flam_nn_transformer_encoder(
     int64_t d_model, int64_t num_heads, int64_t num_layers,
@@ -80,7 +80,7 @@ FLAM_API flam_module *flam_nn_transformer_encoder(
  * - `num_heads`: how many heads.
  * - `num_layers`: how many layers, in [1, 65536].
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number out of range.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number out of range; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API flam_module *flam_nn_transformer_decoder(
     int64_t d_model, int64_t num_heads, int64_t num_layers,
@@ -115,7 +115,7 @@ typedef struct flam_nn_transformer_options {
  * - `d_model`: features, divisible by `num_heads`.
  * - `num_heads`: how many heads.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number out of range.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number out of range; `FLAM_ERROR_DTYPE`.
  * - source: Vaswani et al., 2017, arXiv 1706.03762.
  */
 FLAM_API flam_module *flam_nn_transformer(

@@ -30,7 +30,7 @@ typedef struct flam_window_options {
  * - `window_length`: samples, not negative.
  * - returns: [window_length].
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative length; `FLAM_ERROR_DTYPE` where the dtype
- *   is not floating point.
+ *   is not floating point; `FLAM_ERROR_SHAPE` for a length that 64 bits do not hold.
  * - source: Harris, 1978, Proc. IEEE 66.
  */
 FLAM_TORCH("torch")

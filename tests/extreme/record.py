@@ -54,6 +54,7 @@ class Signature:
     result: dict
     slots: list[Slot]
     base: str = ""  # the function whose form this is, else itself
+    errors: tuple[str, ...] = ()  # the codes that its documentation names
 
     @property
     def releases(self) -> bool:
@@ -75,6 +76,7 @@ class Record:
     enums: dict[str, dict[str, int]]
     handles: list[str]
     constants: dict[str, int] = field(default_factory=dict)
+    codes: dict[int, str] = field(default_factory=dict)
 
 
 def family(name: str, c_type: str, bare: str, counted: bool, raw: dict) -> str:
@@ -145,7 +147,8 @@ def signature(text: str, row: dict, raw: dict) -> Signature:
     returns = row["returns"]
     nullable = returns.get("nullable", returns.get("optional", False))
     told = {**returns, "type": result, "nullable": nullable}
-    return Signature(name, row["header"], told, slots(params, raw), row.get("function", name))
+    base, errors = row.get("function", name), tuple(row.get("errors", ()))
+    return Signature(name, row["header"], told, slots(params, raw), base, errors)
 
 
 def forms(rows: dict[str, dict]) -> list[tuple[str, dict]]:
@@ -180,4 +183,5 @@ def read() -> Record:
     functions = {f.name: f for f in (signature(text, row, raw) for text, row in declared)}
     enums = {name: e["values"] for name, e in raw["enums"].items() if name != "flam_status"}
     constants = {name: value for e in enums.values() for name, value in e.items()}
-    return Record(functions, structs, enums, list(raw["handles"]), constants)
+    codes = {value: name for name, value in raw["enums"]["flam_status"]["values"].items()}
+    return Record(functions, structs, enums, list(raw["handles"]), constants, codes)

@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import random
+import re
 import resource
 import signal
 import sys
@@ -28,6 +29,19 @@ CPU_SECONDS, SECONDS = 5, 240  # of one call; the second is for those that wait
 ATTEMPTS = 96
 LOST = 3  # exit status where the device is lost; the next case needs another process
 TOGETHER = 24  # calls with several extreme arguments
+# What any function may leave, so that none documents it: error.h says it once.
+GENERAL = ("OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "DEVICE_LOST", "CALLBACK", "AUTOGRAD")
+IN_GENERAL = {
+    "INVALID_ARGUMENT": re.compile(
+        r" is NULL|struct_size|there is no \w+ of (number|code)|reduction; use|no device is given"
+    ),
+    "SHAPE": re.compile(" overflowed with sizes="),
+    "UNSUPPORTED": re.compile("the derivative of"),
+}
+OF_DESTINATIONS = ("DTYPE", "SHAPE")
+RUN_OTHERS = ("flam_module_call", "flam_module_forward")  # fail with what these fail with
+# What Python and PyTorch say, which a text in C has translated (lib/base/wording.cc).
+PYTHON = re.compile(r"torch\.(?!save)\w|\.to\(|\b(True|False)\b|`None`|[ =]None\b|no_grad\(")
 
 
 def known_to_fail(result: dict, value) -> bool:
@@ -39,6 +53,7 @@ def known_to_fail(result: dict, value) -> bool:
 class Worker:
     def __init__(self, device: str, journal: str):
         self.engine = Engine(record.read(), device)
+        self.told: set[tuple[str, str]] = set()
         with open(journal, "r+b") as f:
             self.journal = mmap.mmap(f.fileno(), 0)
         self.engine.tensor("FLAM_F32", (4, 4))
@@ -91,7 +106,31 @@ class Worker:
             return f"gives a result and leaves an error: {message[:200].decode(errors='replace')}"
         if code == 21:
             return f"an internal error: {message[:300].decode(errors='replace')}"
+        text = message.decode("utf8", "replace")
+        if not code:
+            return ""
+        return self.foreign(text) or self.undocumented(f, self.engine.record.codes[code], text)
+
+    def foreign(self, message: str) -> str:
+        """What a reader in C cannot use: Python's syntax, and functions that are not there."""
+        known = self.engine.record.functions
+        names = [n for n in re.findall(r"\b(flam_\w+)\(", message) if n not in known]
+        if names or PYTHON.search(message):
+            return f"not in the words of C: {message[:300]}"
         return ""
+
+    def undocumented(self, f: Signature, code: str, message: str) -> str:
+        short = code.removeprefix("FLAM_ERROR_")
+        if code in f.errors or short in GENERAL or f.name in RUN_OTHERS:
+            return ""
+        if short in IN_GENERAL and IN_GENERAL[short].search(message):
+            return ""
+        if short in OF_DESTINATIONS and f.name != f.base and f.name.endswith(("_", "_out")):
+            return ""
+        if (f.name, code) in self.told:  # one call tells
+            return ""
+        self.told.add((f.name, code))
+        return f"{code} is not documented: {message[:300]}"
 
     def use(self, tensor: int) -> None:
         """A result must be whole: it is read, and walked back from."""

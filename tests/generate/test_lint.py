@@ -414,6 +414,7 @@ BAD = [
     (options(" FLAM_DEFAULT(1)", ""), "field `lr`: no FLAM_DEFAULT"),
     (options("/**< rate; default 1 */", ""), "field `lr`: no comment"),
     (options("rate; default 1", "rate"), "field `lr`: the comment does not name the default, 1"),
+    (options("rate; default 1", "default 1"), "field `lr`: the comment says what it is by default"),
     (
         options(
             "k FLAM_DEFAULT(2); /**< sizes; default 2 */\n  size_t n_k;",
