@@ -2,6 +2,7 @@
 // such calls and words are in C and in Rust. What is in neither table stays as it is.
 #include "base/wording.h"
 
+#include <algorithm>
 #include <cctype>
 #include <span>
 
@@ -12,44 +13,71 @@ struct Phrase {
   std::string_view python, c, rust;
 };
 
-// Calls by their last name. `$x` is what the call is a method of, `$a` its arguments. What Rust
-// reads is compiled in the crate's tests/suggested.rs.
+// What is said in other words as it stands.
+constexpr Phrase kSentences[] = {
+    {"use none, mean or sum", "use FLAM_REDUCTION_NONE, FLAM_REDUCTION_MEAN or FLAM_REDUCTION_SUM",
+     "use Reduction::None, Reduction::Mean or Reduction::Sum"},
+    {"must be either sum, prod, mean, amax or amin",
+     "must be FLAM_SCATTER_SUM, FLAM_SCATTER_PROD, FLAM_SCATTER_MEAN, FLAM_SCATTER_AMAX or "
+     "FLAM_SCATTER_AMIN",
+     "must be either Sum, Prod, Mean, Amax or Amin"},
+    {"one of prod, mean, amax or amin",
+     "one of FLAM_SCATTER_PROD, FLAM_SCATTER_MEAN, FLAM_SCATTER_AMAX or FLAM_SCATTER_AMIN",
+     "one of Prod, Mean, Amax or Amin"},
+    {"supported for mode='sum'", "supported for mode FLAM_BAG_SUM", "supported for mode Sum"},
+    {"`None`", "`NULL`", "`None`"},
+    {"tuple of Ints", "list of numbers", "slice of numbers"},
+    {"len(dims)", "n_dims", "dims.len()"},
+};
+
+// Calls by their last name. `$x` is what the call is a method of, `$a` its arguments, `$p` a dtype
+// and a device of which one is meant. What C reads is compiled by tests/headers/test_suggested.py,
+// what Rust reads in the crate's tests/suggested.rs.
 constexpr Phrase kCalls[] = {
-    {"to", "flam_to($x) with $a", "$x.$to($a)?"},
-    {"double", "flam_to($x) with FLAM_F64", "$x.to_dtype(Dtype::F64)?"},
-    {"no_grad", "flam_grad_mode_push(0)", "Scope::no_grad()"},
-    {"autocast", "flam_autocast_push with enabled 0",
+    {"to", "flam_to($x, $p, NULL)", "$x.$to($a)?"},
+    {"double", "flam_to($x, FLAM_F64, FLAM_DEVICE_NONE, NULL)", "$x.to_dtype(Dtype::F64)?"},
+    {"no_grad", "flam_grad_mode_push(FLAM_FALSE)", "Scope::no_grad()"},
+    {"autocast",
+     "flam_autocast_push_options options = FLAM_AUTOCAST_PUSH_OPTIONS_INIT; options.enabled = "
+     "FLAM_FALSE; flam_autocast_push(device_type, &scope, &options)",
      "Scope::autocast_with(device_type, None, false, true)?"},
-    {"clone", "flam_clone", "deep_clone()"},
-    {"detach", "flam_detach", "detach()"},
-    {"reshape", "flam_reshape", "reshape()"},
-    {"flatten", "flam_flatten($x) from dimension $a",
+    {"clone", "flam_clone($x)", "deep_clone()"},
+    {"detach", "flam_detach($x)", "detach()"},
+    {"reshape", "flam_reshape($x, shape, n_shape)", "reshape()"},
+    {"contiguous", "flam_contiguous($x)", "contiguous()"},
+    {"flatten",
+     "flam_flatten_options options = FLAM_FLATTEN_OPTIONS_INIT; options.start_dim = $a; "
+     "flam_flatten($x, &options)",
      "$x.flatten_with(FlattenOptions::default().start_dim($a))?"},
-    {"backward", "flam_backward", "backward()"},
+    {"backward", "flam_backward(loss)", "backward()"},
     {"state_dict", "flam_module_state_dict($x)", "$x.state_dict()?"},
-    {"resize_", "flam_resize_($x) to $a", "$x.resize_(&[$a])?"},
+    {"resize_", "flam_resize_($x, (const int64_t[]){$a}, 1)", "$x.resize_(&[$a])?"},
     {"Size", "$a", "$a"},
-    {"squeeze", "flam_squeeze($x) of dimension $a", "$x.squeeze_with(Some(&[$a]))?"},
+    {"squeeze", "flam_squeeze($x, (const int64_t[]){$a}, 1)", "$x.squeeze_with(Some(&[$a]))?"},
 };
 
 // Calls of methods of a certain object: these come first.
 constexpr Phrase kMethods[] = {
-    {"model.to", "flam_module_to(model) with $a", "model.to_device($a)?"},
-    {"scaler.scale", "flam_grad_scaler_scale", "scaler.scale(&loss)?"},
-    {"scaler.step", "flam_grad_scaler_step", "scaler.step(&optimizer)?"},
+    {"model.to", "flam_module_to(model, $p, NULL)", "model.to_device($a)?"},
+    {"scaler.scale", "flam_grad_scaler_scale(scaler, loss)", "scaler.scale(&loss)?"},
+    {"scaler.step", "flam_grad_scaler_step(scaler, optimizer)", "scaler.step(&optimizer)?"},
 };
 
 constexpr Phrase kWords[] = {
-    {"backward(retain_graph=True)", "flam_backward with retain_graph 1",
+    {"backward(retain_graph=True)",
+     "flam_autograd_backward_options options = FLAM_AUTOGRAD_BACKWARD_OPTIONS_INIT; "
+     "options.retain_graph = FLAM_TRUE; flam_autograd_backward(&loss, 1, &options)",
      "backward_with(&[x], BackwardOptions::default().retain_graph(true))?"},
-    {"=True", " = 1", " = true"},
-    {"=False", " = 0", " = false"},
+    {"=True", " = FLAM_TRUE", " = true"},
+    {"=False", " = FLAM_FALSE", " = false"},
     {"=None", " = NULL", " = None"},
     {" is None", " is NULL", " is None"},
     {" be None", " be NULL", " be None"},
     {" got None", " got NULL", " got None"},
     {"not None", "not NULL", "not None"},
-    {"was True", "was 1", "was true"},
+    {"was True", "was true", "was true"},
+    {"is True", "is true", "is true"},
+    {"is False", "is false", "is false"},
 };
 
 constexpr Phrase kDtypes[] = {
@@ -58,8 +86,17 @@ constexpr Phrase kDtypes[] = {
     {"int64", "FLAM_I64", "Dtype::I64"},   {"int32", "FLAM_I32", "Dtype::I32"},
     {"int16", "FLAM_I16", "Dtype::I16"},   {"int8", "FLAM_I8", "Dtype::I8"},
     {"uint8", "FLAM_U8", "Dtype::U8"},     {"bool", "FLAM_BOOL", "Dtype::Bool"},
-    {"dtype", "the dtype", "dtype"},
+    {"dtype", "dtype", "dtype"},
 };
+
+// What is written like a function of C and is none: attributes, methods of an object that a text
+// does not name, and operations that others are made of.
+constexpr std::string_view kNoFunctions =
+    " dim size stride storage_offset numel len step update unscale_ grid_sampler constant_pad_nd "
+    "conv_transpose conv_weight_gradient convolution zero copy index_put cauchy exponential "
+    "geometric log_normal random uniform standard_gamma_grad log_standard_gamma "
+    "log_standard_gamma_grad avg_pool_backward max_pool_backward ctc_loss_backward checkpoint "
+    "linalg.vector_norm nn.functional. ";
 
 std::string_view chosen(const Phrase& p, Language language) {
   return language == Language::rust ? p.rust : p.c;
@@ -74,14 +111,31 @@ const Phrase* find(std::span<const Phrase> table, std::string_view word) {
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
+// `"cuda:1"` as C makes it: a value, so that it stands in a call.
+std::string device_of_c(std::string_view quoted) {
+  const std::string_view text = quoted.substr(1, quoted.size() - 2);
+  const size_t colon = text.find(':');
+  std::string out = "flam_device_make(FLAM_";
+  for (char c : text.substr(0, colon)) out += char(std::toupper(static_cast<unsigned char>(c)));
+  return out + ", " + std::string(colon == text.npos ? "0" : text.substr(colon + 1)) + ")";
+}
+
+// As functions of the library are spelled.
+bool is_lower(char c) { return is_name(c) && !std::isupper(static_cast<unsigned char>(c)); }
+
 // A dtype or a device, as an argument of the language.
 std::string argument(std::string_view python, Language language) {
   if (const Phrase* p = find(kDtypes, python)) return std::string(chosen(*p, language));
   const bool quoted = python.size() > 1 && python.front() == '"';
   if (!quoted) return std::string(python);
-  const std::string text(python);
-  return language == Language::rust ? "Device::parse(" + text + ")?"
-                                    : "flam_device_parse(" + text + ")";
+  return language == Language::rust ? "Device::parse(" + std::string(python) + ")?"
+                                    : device_of_c(python);
+}
+
+// The dtype and the device of a call in C that takes both.
+std::string place_of_c(std::string_view python) {
+  const std::string given = argument(python, Language::c);
+  return python.starts_with('"') ? "FLAM_DTYPE_NONE, " + given : given + ", FLAM_DEVICE_NONE";
 }
 
 std::string filled(std::string_view pattern, std::string_view object, std::string_view arguments,
@@ -95,6 +149,9 @@ std::string filled(std::string_view pattern, std::string_view object, std::strin
     } else if (rest.starts_with("$a")) {
       out += argument(arguments, language);
       ++i;
+    } else if (rest.starts_with("$p")) {
+      out += place_of_c(arguments);
+      ++i;
     } else if (rest.starts_with("$to")) {
       out += arguments.starts_with('"') ? "to_device" : "to_dtype";
       i += 2;
@@ -105,14 +162,40 @@ std::string filled(std::string_view pattern, std::string_view object, std::strin
   return out;
 }
 
-// `torch.linalg.solve` is `linalg.solve` outside of Python, `torch.save` what wrote a file.
-std::string_view without_torch(std::string_view name) {
-  constexpr std::string_view prefixes[] = {"torch.nn.functional.", "torch.utils.", "torch."};
-  if (name == "torch.save") return name;
-  for (std::string_view p : prefixes) {
-    if (name.starts_with(p) && name.size() > p.size()) return name.substr(p.size());
+// `linalg.solve` or `add` as C's function.
+std::string function_of_c(std::string_view name) {
+  std::string out = "flam_";
+  for (char c : name) out += c == '.' ? '_' : c;
+  return out;
+}
+
+// `torch.linalg.solve` is `linalg.solve` in Rust and `flam_linalg_solve` in C, `torch.save` what
+// wrote a file. Without `torch.` a name is a function of C where it is called.
+std::string own_name(std::string_view name, bool called, Language language) {
+  if (name == "torch.save") return std::string(name);
+  const bool in_c = language == Language::c;
+  if (in_c && name == "autograd.grad") return "flam_grad";
+  if (in_c && name == "multi_dot") return "flam_linalg_multi_dot";
+  std::string_view bare = name;
+  for (std::string_view p : {"torch.nn.functional.", "torch.utils.", "torch."}) {
+    if (!name.starts_with(p) || name.size() == p.size()) continue;
+    bare = name.substr(p.size());
+    break;
   }
-  return name;
+  const bool qualified = bare.size() < name.size() || bare.starts_with("linalg.");
+  const bool named = qualified || (called && bare.find('.') == bare.npos);
+  const bool ours =
+      bare.front() != '_' && !bare.starts_with("flam_") && std::ranges::all_of(bare, is_lower) &&
+      kNoFunctions.find(" " + std::string(bare) + " ") == kNoFunctions.npos && !find(kDtypes, bare);
+  return in_c && named && ours ? function_of_c(bare) : std::string(bare);
+}
+
+// Whether a call is written down there, "add(input: f32[2] on cpu)", or a function named, "add()".
+bool is_written_call(std::string_view text, size_t open) {
+  if (text.substr(open).starts_with("()")) return true;
+  size_t end = open + 1;
+  while (end < text.size() && is_name(text[end])) ++end;
+  return end > open + 1 && text.substr(end).starts_with(": ");
 }
 
 // The call of `name` whose "(" stands at `open`; empty where it is none that a table knows.
@@ -141,23 +224,27 @@ std::string with_calls(std::string_view text, Language language) {
     const std::string_view name = text.substr(i, end - i);
     size_t after = end;
     const bool called = end < text.size() && text[end] == '(';
-    const std::string said = called ? call(text, name, end, &after, language) : std::string();
-    out += said.empty() ? std::string(without_torch(name)) : said;
+    const bool written = called && is_written_call(text, end);
+    const bool fact = written && text[end + 1] != ')';
+    const std::string said = called && !fact ? call(text, name, end, &after, language) : "";
+    out += said.empty() ? own_name(name, written, language) : said;
     i = said.empty() ? end : after;
   }
   return out;
 }
 
+const Phrase* starting(std::span<const Phrase> table, std::string_view text) {
+  for (const Phrase& p : table) {
+    if (text.starts_with(p.python)) return &p;
+  }
+  return nullptr;
+}
+
 std::string with_words(std::string_view text, Language language) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
-    const Phrase* found = nullptr;
-    for (const Phrase& p : kWords) {
-      if (text.substr(i).starts_with(p.python)) {
-        found = &p;
-        break;
-      }
-    }
+    const Phrase* found = starting(kSentences, text.substr(i));
+    if (!found) found = starting(kWords, text.substr(i));
     if (found) {
       out += chosen(*found, language);
       i += found->python.size();

@@ -1,6 +1,7 @@
 // The thread's error record. It keeps the first failure; recording one never throws, not even
 // without memory: then a record made at start stands in.
 
+#include <algorithm>
 #include <cctype>
 #include <new>
 #include <stdexcept>
@@ -91,6 +92,13 @@ void add_call(flam_error& e, const Error& error, const char* function, const Arg
   add(e.rust, Language::rust, call.rust);
 }
 
+// In C the function that failed, where neither its arguments nor the text say which it was.
+void add_function(flam_error& e, const char* function) {
+  if (e.verbatim || e.c.find(function) != e.c.npos) return;
+  const size_t line = std::min(e.c.find('\n'), e.c.size());
+  e.c.insert(line, cat_text("\n  in ", function));
+}
+
 // The text with the module that the error comes from, unless it names one.
 std::string placed(std::string text) {
   const std::string module = nn::failed_module();
@@ -128,6 +136,7 @@ flam_status record(const char* function, const Arguments& given) {
     auto e = Ref<flam_error>::adopt(make_record(error.code, placed(error.what()), verbatim));
     payload.move_to(*e);
     if (given.text && !says) add_call(*e, error, function, given);
+    if (!given.text && !says) add_function(*e, function);
     return keep_first(e.detach());
   } catch (const std::bad_alloc&) {
     return record_out_of_memory(function);
@@ -182,7 +191,7 @@ void unknown_dtype(flam_dtype number) {
 
 void unknown_device(flam_device code) {
   throw Error(Code::invalid_argument, cat_text("there is no device of code ", code), {},
-              "make device codes with flam_device_parse(\"cuda:0\") or flam_device_make");
+              "make device codes with flam_device_make(FLAM_CUDA, 0) or flam_device_parse");
 }
 
 void unknown_enumerator(const char* type, int32_t number, const char* known) {

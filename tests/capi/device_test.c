@@ -66,10 +66,10 @@ static void test_a_mismatch_names_every_operand(void) {
   const char *text;
   CHECK(flam_linear(x, w, b) == NULL && flam_error_code() == FLAM_ERROR_DEVICE_MISMATCH);
   text = flam_error_message();
-  CHECK(strstr(text, "linear(") && strstr(text, "input: f32[2, 2] on sim:0"));
+  CHECK(strstr(text, "flam_linear(") && strstr(text, "input: f32[2, 2] on sim:0"));
   CHECK(strstr(text, "weight: f32[2, 2] on cpu") && strstr(text, "bias: f32[2] on cpu"));
   CHECK(strstr(text, "weight and bias are on cpu, the others on sim:0"));
-  CHECK(strstr(text, "move them: flam_to(weight)"));
+  CHECK(strstr(text, "move them: flam_to(weight, FLAM_DTYPE_NONE, flam_device_make(FLAM_SIM, 0)"));
   flam_error_clear();
   CHECK(flam_add(x, flam_to(w, FLAM_DTYPE_NONE, sim(1), NULL)) == NULL);
   CHECK(strstr(flam_error_message(), "sim:1") && strstr(flam_error_message(), "sim:0"));

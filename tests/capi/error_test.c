@@ -207,7 +207,7 @@ static void test_texts_speak_the_readers_language(void) {
   flam_tensor *x = vector(1, 2);
   flam_error *taken;
   CHECK(flam_bincount(x, NULL, 0) == NULL);
-  CHECK(strstr(flam_error_message(), "convert it: flam_to(x) with FLAM_I64"));
+  CHECK(strstr(flam_error_message(), "convert it: flam_to(x, FLAM_I64, FLAM_DEVICE_NONE, NULL)"));
   CHECK(strstr(flam_error_message_in(FLAM_LANGUAGE_PYTHON), "convert it: x.to(int64)"));
   taken = flam_error_take();
   CHECK(strstr(flam_error_message_of(taken, FLAM_LANGUAGE_RUST), "x.to_dtype(Dtype::I64)?"));

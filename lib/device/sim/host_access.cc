@@ -46,7 +46,7 @@ void report_host_access(const Arena& arena, const void* address, bool wrote) noe
   const int length =
       std::snprintf(line, sizeof line,
                     "flambeau: host code %s device memory: %s:%d, address %p, %s; the host has no "
-                    "access to it: copy it first (cpu(), flam_tensor_to)\n",
+                    "access to it: copy it first (cpu(), flam_to)\n",
                     wrote ? "wrote to" : "read", device.type == DeviceType::cuda ? "cuda" : "sim",
                     int(device.index), address, place);
   if (length <= 0) return;

@@ -37,6 +37,7 @@ fn of_dimensions(x: &mut Tensor, a: i64) -> Result<()> {
 
 fn methods() {
     Tensor::backward;
+    Tensor::contiguous;
     Tensor::deep_clone;
     Tensor::detach;
     Tensor::reshape;
