@@ -260,9 +260,11 @@ TEST_F(Sim, IllegalAddressIsAFaultOfTheDevice) {
 
 TEST_F(Sim, ThrowingKernelIsAFaultOfTheDevice) {
   launch(current_stream(kSim0), "thrower",
-         [](void*, const void*) { throw std::runtime_error("why"); }, nullptr, 0, {});
+         [](void*, const void*) { throw Error(Code::index, "why", "facts", "fix"); }, nullptr, 0,
+         {});
   const std::string message = message_of([&] { synchronize(kSim0); });
-  EXPECT_NE(message.find("kernel \"thrower\" failed: why"), message.npos) << message;
+  EXPECT_NE(message.find("kernel \"thrower\" failed: why on stream 0 of sim:0\n"), message.npos)
+      << message;
 }
 
 TEST_F(Sim, PointersInDeviceMemoryWork) {

@@ -132,7 +132,10 @@ void Machine::run_head(Lock& lock, SimStream* s) {
   if (op.wait) s->time = std::max(s->time, op.wait->time);
   s->time += op.microseconds;
   if (tracing_ && op.asked_ns && !lost) trace(s, op);
-  if (!fault.empty() && device.fault.empty()) device.fault = cat_text(fault, " on ", s->name);
+  if (!fault.empty() && device.fault.empty()) {
+    fault.insert(std::min(fault.find('\n'), fault.size()), " on " + s->name);  // facts follow
+    device.fault = std::move(fault);
+  }
   if (op.record) {
     op.record->done = true;
     op.record->time = s->time;

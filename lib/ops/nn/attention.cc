@@ -119,12 +119,21 @@ struct Projected {
   Tensor q, k, v;  // [length, n, e]
 };
 
-Projected project(const Heads& a) {
+// What the query lacks comes before what its size is divided by.
+void check_embedding(const Heads& a) {
   const int64_t e = a.query.size(-1);
   if (a.in_weight) {
     check(a.in_weight.dim() == 2 && a.in_weight.size(0) == 3 * e && a.in_weight.size(1) == e,
           Code::shape, "multihead_attention: was expecting embedding dimension of ",
           a.in_weight.size(-1), ", but got ", e);
+  }
+  check(a.heads > 0 && e % a.heads == 0, Code::invalid_argument, "embed_dim ", e,
+        " not divisible by num_heads ", a.heads);
+}
+
+Projected project(const Heads& a) {
+  const int64_t e = a.query.size(-1);
+  if (a.in_weight) {
     if (a.query.is_same(a.key) && a.key.is_same(a.value)) {
       const std::vector<Tensor> parts = chunk(linear(a.query, a.in_weight, a.in_bias), 3, -1);
       return {parts[0], parts[1], parts[2]};
@@ -195,8 +204,7 @@ Two mix(const Heads& a, const Tensor& q, const Tensor& k, const Tensor& v, int64
 
 Two heads_of_batch(const Heads& a) {
   const int64_t e = a.query.size(2), n = a.query.size(1);
-  check(a.heads > 0 && e % a.heads == 0, Code::invalid_argument, "embed_dim ", e,
-        " not divisible by num_heads ", a.heads);
+  check_embedding(a);
   check(a.key.size(0) == a.value.size(0) && a.key.size(1) == n && a.value.size(1) == n, Code::shape,
         "key shape torch.Size(", ShapeText{a.key.sizes()},
         ") does not match value shape torch.Size(", ShapeText{a.value.sizes()},
