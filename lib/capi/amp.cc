@@ -1,4 +1,5 @@
-// Autocast and gradient scaling at the ABI.
+// Targets of amp.h: autocast's state is the thread's, changed as a scope that is popped or for
+// good; only the cpu and accelerators have one, every other type is refused by name.
 #include "amp/grad_scaler.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
-// Larger layers at the ABI.
+// Targets of blocks.h: options of the C structs as those of the layers, where absent lists and the
+// numbers that stand for "none" become empty.
 #include "nn/blocks.h"
 
 #include "capi/gen/targets.h"

@@ -9,7 +9,7 @@
 #include "capi/frame.h"
 #include "capi/gen/targets.h"
 #include "capi/guard.h"
-#include "capi/ledger.h"
+#include "capi/handle_table.h"
 #include "capi/scope_stack.h"
 
 namespace flambeau::capi {

@@ -1,4 +1,5 @@
-// Generators at the ABI.
+// Targets of generator.h: a seed and an offset are all of a generator's state; a device's default
+// generator outlives its handles.
 #include <sys/random.h>
 
 #include "capi/gen/targets.h"

@@ -45,8 +45,8 @@ inline FLAM_THREAD_LOCAL Frame* t_frame = nullptr;
 inline std::atomic<bool> tracking_handles = false;
 inline bool noting() { return t_frame || tracking_handles.load(std::memory_order_relaxed); }
 
-// FLAMBEAU_CHECK=handles: every handle that the program hands in is looked up (ledger.cc). Set when
-// the library is opened.
+// FLAMBEAU_CHECK=handles: every handle that the program hands in is looked up. Set when the library
+// is opened (handle_table.cc).
 extern bool checking_handles;
 
 struct HandleArgument {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "capi/ledger.h"
+#include "capi/handle_table.h"
 
 namespace flambeau::capi {
 

@@ -1,4 +1,4 @@
-// Weight files at the ABI.
+// Targets of io.h: a file's name says its format, and a file is whole or not written.
 #include "capi/gen/targets.h"
 #include "io/weights.h"
 

@@ -1,4 +1,4 @@
-// Layers at the ABI.
+// Targets of layers.h: each names its arguments' types for the layer of lib/nn that checks them.
 #include "nn/layers.h"
 
 #include "capi/gen/targets.h"

@@ -1,4 +1,5 @@
-// Monitoring at the ABI.
+// Targets of monitor.h: readings as numbers, lists and tables as texts that are valid until this
+// thread asks for the next.
 #include "flambeau/monitor.h"
 
 #include "base/error.h"

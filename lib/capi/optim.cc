@@ -1,4 +1,4 @@
-// Optimizers that own their state, at the ABI.
+// Targets of optim.h: optimizers that own their state, made of a rule and its options by number.
 #include "optim/optimizer.h"
 
 #include <limits>

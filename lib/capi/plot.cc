@@ -1,4 +1,4 @@
-// Charts at the ABI.
+// Targets of plot.h: a chart owns a copy of what it is given, so that the program may free it.
 #include "observe/plot.h"
 
 #include <cmath>

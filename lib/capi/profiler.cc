@@ -1,4 +1,5 @@
-// The profiler at the ABI.
+// Targets of profiler.h: one recording at a time in the process, which ends as a handle; a range
+// costs one look where nothing is recorded.
 #include "flambeau/profiler.h"
 
 #include "base/warning.h"

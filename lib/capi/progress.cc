@@ -1,4 +1,5 @@
-// Progress at the ABI.
+// Targets of progress.h: the library draws into descriptors and files that the program names, never
+// of its own accord.
 #include "flambeau/progress.h"
 
 #include "base/error.h"

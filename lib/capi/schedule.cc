@@ -1,4 +1,5 @@
-// Learning rate schedules at the ABI.
+// Targets of schedule.h: numbers become the formulas of lib/optim; a rate that the program computes
+// is called as any callback, and dropped once with its schedule.
 #include "optim/schedule.h"
 
 #include <limits>

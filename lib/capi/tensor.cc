@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "capi/callback.h"
-#include "capi/ledger.h"
+#include "capi/handle_table.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
 #include "tensor/defaults.h"

@@ -1,4 +1,4 @@
-// Transformers at the ABI.
+// Targets of transformer.h: the C structs' options as those of the layers, copied for each.
 #include "capi/gen/targets.h"
 #include "nn/blocks.h"
 

@@ -1,4 +1,5 @@
-// The queue behind loaders.
+// See fetch_queue.h. Threads hold the queue, so that it outlives a loader that goes while they
+// fetch; a forked child has none of them and says so.
 #include "data/fetch_queue.h"
 
 #include <unistd.h>

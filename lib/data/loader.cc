@@ -1,4 +1,5 @@
-// Epochs, order and positions.
+// See loader.h. An epoch's order is drawn by counter-based numbers of the seed and the epoch, which
+// no other draw of the program moves.
 #include "data/loader.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Zip archives.
+// See zip.h. Every offset and size of an archive is checked before it is used: files come from
+// anywhere.
 #include "io/zip.h"
 
 #include <array>

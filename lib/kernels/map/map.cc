@@ -1,4 +1,5 @@
-// The elementwise planner.
+// See map.h. Plans are made of sizes and strides alone; what has more dimensions than a launch
+// holds becomes several launches.
 #include "kernels/map/map.h"
 
 #include <cstring>

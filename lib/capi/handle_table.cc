@@ -1,6 +1,6 @@
-// See ledger.h. FLAMBEAU_CHECK=handles keeps what was released in the ledger too, and its memory
-// out of use, so that an address means one object: a handle that is wrong is then named.
-#include "capi/ledger.h"
+// See handle_table.h. FLAMBEAU_CHECK=handles keeps what was released in the table too, and its
+// memory out of use, so that an address means one object: a handle that is wrong is then named.
+#include "capi/handle_table.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ struct Entry {
   const void* released_at = nullptr;
 };
 
-struct Ledger {
+struct HandleTable {
   std::mutex mutex;
   std::unordered_map<const void*, Entry> entries;
   std::deque<void*> withheld;
@@ -49,18 +49,18 @@ struct Ledger {
 };
 
 // Leaked on purpose: handles may be released while statics are torn down.
-Ledger& ledger() {
-  static Ledger* l = new Ledger;
+HandleTable& table() {
+  static HandleTable* l = new HandleTable;
   return *l;
 }
 
 FLAM_THREAD_LOCAL const char* t_function = "";  // the call that runs, while handles are checked
 const Carried<const char*> carried_function([]() -> const char*& { return t_function; });
-FLAM_THREAD_LOCAL bool t_inside = false;  // the ledger frees memory of its own
+FLAM_THREAD_LOCAL bool t_inside = false;  // the table frees memory of its own
 
 class Locked {
  public:
-  Locked() : lock_(ledger().mutex) { t_inside = true; }
+  Locked() : lock_(table().mutex) { t_inside = true; }
   ~Locked() { t_inside = false; }
 
  private:
@@ -115,12 +115,12 @@ bool keep_out_of_use(void* memory) noexcept {
   void* oldest = nullptr;
   try {
     const Locked locked;
-    if (!ledger().entries.count(memory)) return false;
-    ledger().withheld.push_back(memory);
-    if (ledger().withheld.size() > kWithheld) {
-      oldest = ledger().withheld.front();
-      ledger().withheld.pop_front();
-      ledger().entries.erase(oldest);
+    if (!table().entries.count(memory)) return false;
+    table().withheld.push_back(memory);
+    if (table().withheld.size() > kWithheld) {
+      oldest = table().withheld.front();
+      table().withheld.pop_front();
+      table().entries.erase(oldest);
     }
   } catch (...) {
     return false;
@@ -142,8 +142,8 @@ bool start_checking() {
 bool start_tracking() {
   const char* wish = std::getenv("FLAMBEAU_TRACK_HANDLES");
   const bool checking = start_checking();
-  ledger().reports = wish && *wish == '1';
-  return tracking_handles = checking || ledger().reports;
+  table().reports = wish && *wish == '1';
+  return tracking_handles = checking || table().reports;
 }
 [[maybe_unused]] const bool tracked_from_start = start_tracking();
 
@@ -191,8 +191,8 @@ std::string origin(const Entry& e) {
 bool is_wrong(const HandleArgument& a, const void* handle, std::string* problem,
               std::string* facts) {
   const Locked locked;
-  const auto found = ledger().entries.find(handle);
-  if (found == ledger().entries.end()) {
+  const auto found = table().entries.find(handle);
+  if (found == table().entries.end()) {
     char address[32];
     std::snprintf(address, sizeof address, "%p", handle);
     *problem = cat_text(address, ", is no ", a.type, " of this library");
@@ -250,13 +250,13 @@ void write_down(RefCounted* object, const char* function) {
   std::string what = kind_of(object);
   const void* at = checking_handles ? caller() : nullptr;
   const Locked locked;
-  Entry& e = ledger().entries.try_emplace(object).first->second;
+  Entry& e = table().entries.try_emplace(object).first->second;
   if (e.count == 0) {
     e.made = function;
     e.made_at = at;
     e.released = nullptr;
     e.what = std::move(what);
-    e.reported = ledger().reports;
+    e.reported = table().reports;
   }
   ++e.count;
 }
@@ -265,10 +265,10 @@ void strike_out(RefCounted* object, const char* by) noexcept {
   if (!tracking_handles) return;
   const void* at = checking_handles ? caller() : nullptr;
   const Locked locked;
-  const auto it = ledger().entries.find(object);
-  if (it == ledger().entries.end() || --it->second.count > 0) return;
+  const auto it = table().entries.find(object);
+  if (it == table().entries.end() || --it->second.count > 0) return;
   if (!checking_handles) {
-    ledger().entries.erase(it);
+    table().entries.erase(it);
     return;
   }
   it->second.count = 0;
@@ -281,7 +281,7 @@ void lend(const RefCounted* object) noexcept {
   try {
     std::string what = kind_of(const_cast<RefCounted*>(object));
     const Locked locked;
-    Entry& e = ledger().entries.try_emplace(object).first->second;
+    Entry& e = table().entries.try_emplace(object).first->second;
     if (e.count == 0 && e.lent == 0) {
       e.made = "the library, which lends it";
       e.made_at = nullptr;
@@ -295,24 +295,24 @@ void lend(const RefCounted* object) noexcept {
 
 void take_back(const RefCounted* object) noexcept {
   const Locked locked;
-  const auto it = ledger().entries.find(object);
-  if (it == ledger().entries.end() || --it->second.lent > 0 || it->second.count > 0) return;
+  const auto it = table().entries.find(object);
+  if (it == table().entries.end() || --it->second.lent > 0 || it->second.count > 0) return;
   it->second.released = "the end of the callback that it was lent to";
   it->second.released_at = nullptr;
 }
 
 bool leak_tracking_enabled() {
   const Locked locked;
-  return ledger().reports;
+  return table().reports;
 }
 
 void set_leak_tracking_enabled(bool enabled) {
   const Locked locked;
-  if (enabled && !ledger().reports) {
-    if (!checking_handles) ledger().entries.clear();
-    for (auto& [object, e] : ledger().entries) e.reported = false;
+  if (enabled && !table().reports) {
+    if (!checking_handles) table().entries.clear();
+    for (auto& [object, e] : table().entries) e.reported = false;
   }
-  ledger().reports = enabled;
+  table().reports = enabled;
   tracking_handles = enabled || checking_handles;
 }
 
@@ -321,7 +321,7 @@ const char* leak_report() {
   std::map<std::string, int> lines;
   {
     const Locked locked;
-    for (const auto& [object, e] : ledger().entries) {
+    for (const auto& [object, e] : table().entries) {
       if (e.count > 0 && e.reported) lines[e.what + " from " + e.made] += e.count;
     }
   }

@@ -1,4 +1,4 @@
-// Handles that are written down: all of them while leaks are tracked or handles are checked, with
+// The table of live handles: all of them while leaks are tracked or handles are checked, with
 // the call that made them and, where checked, the one that released them and from where in the
 // program.
 #pragma once
