@@ -97,12 +97,13 @@ static flam_module *new_model(const flam_tensor *vocabulary, flam_device device)
   flam_module *model = flam_nn_sequential();
   flam_nn_recurrent_options lstm = FLAM_NN_RECURRENT_OPTIONS_INIT;
   lstm.num_layers = LAYERS;
-  lstm.batch_first = 1;
+  lstm.batch_first = FLAM_TRUE;
   flam_module_set_child(model, "embedding", flam_nn_embedding(words, FEATURES, NULL));
   flam_module_set_child(model, "lstm",
                         flam_nn_recurrent(FLAM_RECURRENT_LSTM, FEATURES, HIDDEN, &lstm));
   flam_module_set_child(model, "head", flam_nn_linear(HIDDEN, words, NULL));
-  flam_module_set_buffer(model, "vocabulary", flam_to(vocabulary, FLAM_U8, 0, NULL), 1);
+  flam_tensor *bytes = flam_to(vocabulary, FLAM_U8, FLAM_DEVICE_NONE, NULL);
+  flam_module_set_buffer(model, "vocabulary", bytes, FLAM_TRUE); /* saved with the weights */
   flam_module_to(model, FLAM_DTYPE_NONE, device, NULL);
   check();
   return model;
@@ -110,12 +111,12 @@ static flam_module *new_model(const flam_tensor *vocabulary, flam_device device)
 
 /* A model as it was saved: the vocabulary among its weights says how large it is. */
 static flam_module *load_model(const char *path, flam_device device) {
-  flam_state *state = flam_load(path, 0);
+  flam_state *state = flam_load(path, FLAM_DEVICE_NONE);
   flam_tensor *vocabulary = flam_state_get(state, "vocabulary");
   check();
   if (flam_tensor_numel(vocabulary) > BYTES) fail(path, "has more characters than there are bytes");
   flam_module *model = new_model(vocabulary, device);
-  flam_module_load_state_dict(model, state, 1);
+  flam_module_load_state_dict(model, state, FLAM_TRUE); /* strict: no name may be missing */
   check();
   return model;
 }
@@ -126,13 +127,14 @@ static flam_module *load_model(const char *path, flam_device device) {
 static flam_loader *windows(text t, const flam_tensor *vocabulary, const options *o) {
   flam_tensor *codes = encode(t.bytes, t.size, vocabulary);
   const int64_t used = (int64_t)(t.size - 1) / WINDOW * WINDOW, shape[] = {ANY, WINDOW};
+  const int64_t text_dim = 0, first = 0, second = 1;
   flam_tensor *pair[] = {
-      flam_reshape(flam_narrow(codes, 0, 0, used), shape, 2),
-      flam_reshape(flam_narrow(codes, 0, 1, used), shape, 2),
+      flam_reshape(flam_narrow(codes, text_dim, first, used), shape, 2),
+      flam_reshape(flam_narrow(codes, text_dim, second, used), shape, 2),
   };
   flam_loader_options how = FLAM_LOADER_OPTIONS_INIT;
   how.batch_size = o->batch_size;
-  how.shuffle = 1;
+  how.shuffle = FLAM_TRUE;
   how.seed = (uint64_t)o->seed;
   return flam_loader_new(flam_dataset_from_tensors(pair, 2), &how);
 }
@@ -152,7 +154,7 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
     flam_tensor *following = flam_to(flam_tensor_list_get(items, 1), FLAM_I64, device, NULL);
     flam_tensor *logits = flam_reshape(flam_module_call(model, codes), rows, 2);
     flam_tensor *loss = flam_cross_entropy(logits, flam_flatten(following, NULL), NULL, NULL);
-    flam_optimizer_zero_grad(optimizer, 1);
+    flam_optimizer_zero_grad(optimizer, FLAM_TRUE); /* set to none */
     flam_backward(loss);
     flam_clip_grad_norm_(FLAM_LIST(params), LARGEST_NORM, NULL);
     flam_optimizer_step(optimizer);
@@ -208,25 +210,27 @@ static flam_tensor *next_logits(flam_module *model, flam_tensor *codes, flam_ten
   how.hx = before;
   how.n_hx = 2;
   how.num_layers = LAYERS;
-  how.batch_first = 1;
+  how.batch_first = FLAM_TRUE;
   flam_lstm(vectors, FLAM_LIST(params), NULL, &output, &state[0], &state[1], &how);
-  output = flam_narrow(output, 1, flam_tensor_size(output, 1) - 1, 1);
+  const int64_t time = 1, last = flam_tensor_size(output, time) - 1;
+  output = flam_narrow(output, time, last, 1); /* of [n, time, HIDDEN] */
   return flam_reshape(flam_module_call(flam_module_child(model, "head"), output), &ANY, 1);
 }
 
 /* Writes `length` characters after the prompt. Colder is surer; at temperature 0 always the
  * likeliest character follows. */
 static void write_text(flam_module *model, flam_device device, const options *o) {
-  const flam_scope no_grad = flam_grad_mode_push(0);
+  const flam_scope no_grad = flam_grad_mode_push(FLAM_FALSE);
   const int64_t zeros[] = {LAYERS, 1, HIDDEN}, row[] = {1, ANY}, last = -1;
-  flam_tensor *vocabulary = flam_to(flam_module_buffer(model, "vocabulary"), FLAM_U8, 0, NULL);
+  const flam_tensor *saved = flam_module_buffer(model, "vocabulary");
+  flam_tensor *vocabulary = flam_to(saved, FLAM_U8, FLAM_DEVICE_NONE, NULL);
   flam_creation_options there = FLAM_CREATION_OPTIONS_INIT;
   flam_dim_options likeliest = FLAM_DIM_OPTIONS_INIT;
   unsigned char used[BYTES] = {0};
   there.device = device;
   likeliest.dim = &last;
-  likeliest.keepdim = 1;
-  flam_module_train(model, 0);
+  likeliest.keepdim = FLAM_TRUE;
+  flam_module_train(model, FLAM_FALSE);
   flam_manual_seed((uint64_t)o->seed);
   flam_tensor_to_host(vocabulary, used, (size_t)flam_tensor_numel(vocabulary));
   flam_tensor *codes = flam_to(encode_prompt(o->prompt, vocabulary), FLAM_I64, device, NULL);

@@ -65,7 +65,7 @@ static void append_convolution(flam_module *model, int64_t in, int64_t out) {
   const int64_t kernel[] = {3, 3}, padding[] = {1, 1}, pool = 2;
   flam_nn_convolution_options how = FLAM_NN_CONVOLUTION_OPTIONS_INIT;
   how.padding = padding;
-  how.n_padding = 2;
+  how.n_padding = 2; /* as many as the image has dimensions */
   flam_module_append(model, flam_nn_convolution(in, out, kernel, 2, &how));
   flam_module_append(model, flam_nn_relu());
   flam_module_append(model, flam_nn_max_pool2d(&pool, 1, NULL));
@@ -82,16 +82,16 @@ static flam_module *conv(void) {
 }
 
 static digits read_digits(const flam_state *data, const char *images, const char *labels) {
-  const flam_tensor *gray = flam_to(flam_state_get(data, images), FLAM_F32, 0, NULL);
+  const flam_tensor *gray = flam_to(flam_state_get(data, images), FLAM_F32, FLAM_DEVICE_NONE, NULL);
   return (digits){
       .images = flam_div_f64(gray, WHITE),
-      .labels = flam_to(flam_state_get(data, labels), FLAM_I64, 0, NULL),
+      .labels = flam_to(flam_state_get(data, labels), FLAM_I64, FLAM_DEVICE_NONE, NULL),
   };
 }
 
 static digits to_device(digits d, flam_device device) {
   flam_to_options how = FLAM_TO_OPTIONS_INIT;
-  how.non_blocking = 1;
+  how.non_blocking = FLAM_TRUE;
   return (digits){
       .images = flam_to(d.images, FLAM_DTYPE_NONE, device, &how),
       .labels = flam_to(d.labels, FLAM_DTYPE_NONE, device, &how),
@@ -107,11 +107,11 @@ static flam_tensor *loss_of(const flam_tensor *logits, const flam_tensor *labels
 }
 
 static score evaluate(flam_module *model, digits held_out) {
-  const flam_scope no_grad = flam_grad_mode_push(0);
+  const flam_scope no_grad = flam_grad_mode_push(FLAM_FALSE);
   const int64_t classes = 1; /* of [n, 10] */
   flam_dim_options per_image = FLAM_DIM_OPTIONS_INIT;
   per_image.dim = &classes;
-  flam_module_train(model, 0);
+  flam_module_train(model, FLAM_FALSE);
   score s = {.logits = flam_module_call(model, held_out.images)};
   flam_tensor_item_f64(loss_of(s.logits, held_out.labels), &s.loss);
   const flam_tensor *guess = flam_argmax(s.logits, &per_image);
@@ -134,7 +134,7 @@ static flam_loader *shuffled(digits learn, const options *o, flam_device device)
   flam_tensor *tensors[] = {learn.images, learn.labels};
   flam_loader_options how = FLAM_LOADER_OPTIONS_INIT;
   how.batch_size = o->batch_size;
-  how.shuffle = 1;
+  how.shuffle = FLAM_TRUE;
   how.num_workers = o->workers;
   how.pin_memory = flam_device_type_of(device) != FLAM_CPU;
   how.seed = (uint64_t)o->seed;
@@ -156,7 +156,7 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
   const digits batch = to_device(read, device);
   const int64_t count = flam_tensor_size(batch.labels, 0);
   flam_tensor *loss = loss_of(flam_module_call(model, batch.images), batch.labels);
-  flam_optimizer_zero_grad(optimizer, 1);
+  flam_optimizer_zero_grad(optimizer, FLAM_TRUE); /* set to none */
   flam_backward(loss);
   flam_optimizer_step(optimizer);
   /* stays on the device: a step never waits for it */
@@ -233,7 +233,8 @@ static curves train(flam_module *model, digits learn, digits held_out, flam_devi
   const int64_t images = flam_tensor_size(learn.labels, 0);
   flam_loader *loader = shuffled(learn, o, device);
   flam_optimizer *optimizer = adamw(model, o->lr);
-  flam_scheduler *scheduler = flam_cosine_annealing_lr_new(optimizer, o->epochs, 0);
+  const double last_lr = 0;
+  flam_scheduler *scheduler = flam_cosine_annealing_lr_new(optimizer, o->epochs, last_lr);
   flam_progress *bar = new_bar(images * o->epochs, device);
   const curves c = new_curves(o->epochs);
   flam_creation_options there = FLAM_CREATION_OPTIONS_INIT;
@@ -242,7 +243,7 @@ static curves train(flam_module *model, digits learn, digits held_out, flam_devi
   for (long epoch = 1; epoch <= o->epochs; ++epoch) {
     const flam_scope inner = flam_frame_push();
     flam_tensor *total = flam_zeros(NULL, 0, &there);
-    flam_module_train(model, 1);
+    flam_module_train(model, FLAM_TRUE);
     while (step(loader, model, optimizer, device, total, bar)) {
     }
     flam_scheduler_step(scheduler);
@@ -378,7 +379,7 @@ static void write_logits(const flam_tensor *logits, const char *path) {
 
 static void run(const options *o) {
   const flam_device device = choose_device(o->device);
-  const flam_state *data = flam_load(o->data, 0);
+  const flam_state *data = flam_load(o->data, FLAM_DEVICE_NONE);
   const digits learn = read_digits(data, "train.images", "train.labels");
   const digits held_out = to_device(read_digits(data, "test.images", "test.labels"), device);
   flam_module *model = o->conv ? conv() : mlp();
@@ -388,7 +389,7 @@ static void run(const options *o) {
   printf("data     %ld images to learn from, %ld held out\n\n",
          (long)flam_tensor_numel(learn.labels), (long)flam_tensor_numel(held_out.labels));
   if (o->weights) {
-    flam_module_load_state_dict(model, flam_load(o->weights, 0), 1);
+    flam_module_load_state_dict(model, flam_load(o->weights, FLAM_DEVICE_NONE), FLAM_TRUE);
   } else {
     const curves c = train(model, learn, held_out, device, o);
     if (flam_save(flam_module_state_dict(model), o->save) == FLAM_OK)
@@ -405,7 +406,7 @@ static void run(const options *o) {
          1e3 * (now() - begun));
   if (o->logits) write_logits(s.logits, o->logits);
   printf("\nheld-out accuracy %.2f %%   loss %.6f\n\n%s\n", s.accuracy, s.loss,
-         flam_memory_summary(device, 1));
+         flam_memory_summary(device, FLAM_TRUE));
 }
 
 int main(int argc, char **argv) {
