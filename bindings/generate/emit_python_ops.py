@@ -28,7 +28,7 @@ _int = int
 _float = float
 _SEQUENCES = tuple, list
 _UNSET = object()
-_RETRY = AttributeError, TypeError, KeyError
+_RETRY = AttributeError, TypeError, KeyError, OverflowError
 """
 CLASS = """
 Tensor = None  # set by flambeau._tensor once the class exists

@@ -14,6 +14,15 @@ for _name, _function in {**ops.TORCH, **ops.FUNCTIONAL}.items():
         if _function is getattr(ops, f"_{_name}") and all("o" in row[3] for row in rows[2:]):
             INTS[_name] = _function
 
+LISTED, FACTORS = [], []  # (function, its parameter) for lists of ints and for floats
+for _name, _function in {**ops.TORCH, **ops.FUNCTIONAL}.items():
+    rows = getattr(ops, f"_S_{_name}", None) if _function is getattr(ops, f"_{_name}", 0) else None
+    if rows and rows[0][1] == "tensor" and all("o" in row[3] for row in rows[2:]):
+        LISTED += [(_function, row[0]) for row in rows[1:2] if row[1] == "ints"]
+        others = [row[1] for row in rows[:2] if "o" not in row[3]]
+        if others in (["tensor"], ["tensor"] * 2):
+            FACTORS += [(_function, len(others), row[0]) for row in rows if row[1] == "double"]
+
 
 def outcome(function, *args):
     torch.manual_seed(0)
@@ -42,6 +51,37 @@ def test_numbers_for_an_int(name):
         for wrong in 1.0, np.float32(1), torch.tensor(1.0), True, "1":
             with pytest.raises(TypeError):
                 function(x, wrong)
+        for wrong in 2**64, -(2**63) - 1:
+            with pytest.raises(ValueError, match="^Overflow when unpacking long long$"):
+                function(x, wrong)
+
+
+@pytest.mark.parametrize("function, parameter", LISTED, ids=[f.__name__ for f, _ in LISTED])
+def test_parts_of_a_list_of_ints_are_whole(function, parameter):
+    x = torch.ones(2, 2)
+    for wrong in 1.5, torch.tensor(1.0), 2**64:
+        with pytest.raises(TypeError, match=f"argument '{parameter}'.* must be tuple of ints"):
+            function(x, [1, wrong])
+
+
+@pytest.mark.parametrize("case", FACTORS, ids=[f"{f.__name__} {p}" for f, _, p in FACTORS])
+def test_a_number_that_needs_a_gradient_is_no_argument(case):
+    function, n, parameter = case
+    number, x = torch.tensor(0.5, requires_grad=True), torch.rand(2, 3, 4, 4)
+    with pytest.raises(TypeError, match=f"argument '{parameter}'.* must be Number, not Tensor"):
+        function(*[x] * n, **{parameter: number})
+    try:
+        function(*[x] * n, **{parameter: number.detach()})
+    except (RuntimeError, ValueError):  # of the operands, or the number's range
+        pass
+
+
+def test_seeds_have_64_bits():
+    for seeded in torch.manual_seed, torch.Generator().manual_seed:
+        for wrong in 2**64, -(2**63) - 1:
+            with pytest.raises(ValueError, match="Overflow"):
+                seeded(wrong)
+        assert seeded(-1).initial_seed() == seeded(2**64 - 1).initial_seed() == 2**64 - 1
 
 
 LIKE = "empty_like zeros_like ones_like rand_like randn_like".split()
@@ -124,6 +164,19 @@ def test_what_stands_in_an_index():
         with pytest.raises(ValueError, match="slice step"):
             x[::step]
     assert x[torch.tensor(1) : np.int64(3)].tolist() == [1, 2]
+
+
+def test_sizes_grow_by_tuples():
+    class Other:
+        __radd__ = __add__ = lambda self, size: "other"
+
+    size = torch.Size([1, 2])
+    for found in size + (3,), torch.Size([1]) + torch.Size([2, 3]), (1,) + torch.Size([2, 3]):
+        assert found == (1, 2, 3) and type(found) is torch.Size
+    assert size + Other() == Other() + size == "other"
+    for call in lambda: size + [3], lambda: [3] + size, lambda: size + range(2):
+        with pytest.raises(TypeError, match="can only concatenate|unsupported operand"):
+            call()
 
 
 def test_sizes_and_devices():

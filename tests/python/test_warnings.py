@@ -51,6 +51,7 @@ CALLS = [
     ),
     ("boundary tensor is non-contiguous", lambda t: torch.searchsorted(t, torch.ones(2, 3)), _rows),
     ("input value tensor is non-", lambda t: torch.searchsorted(t.contiguous(), t), _rows),
+    ("requires_grad=True to a scalar", lambda t: float(t.requires_grad_()[0]), _out),
     ("std.*: degrees of freedom is <= 0", lambda t: t[:1].std(), _out),
     ("var.*: degrees of freedom is <= 0", lambda t: torch.var_mean(t, 0, correction=3), _out),
 ]

@@ -175,7 +175,8 @@ def _mismatch(name, position, parameter, wanted, value):
 
 
 def _as_ints(value):
-    return [index(value)] if hasattr(value, "__index__") else [index(v) for v in value]
+    values = [value] if hasattr(value, "__index__") else value
+    return ffi.new("int64_t[]", [index(v) for v in values])
 
 
 _WANTED = {
@@ -265,7 +266,7 @@ def _convert(name, position, parameter, kind, enum, value, keep):
             if kind in ("ints", "doubles"):
                 return [found, len(found)]
             return [[found] if nullable and kind in _NUMERIC else found]
-    except (TypeError, AttributeError, ValueError):
+    except (TypeError, AttributeError, ValueError, OverflowError):
         raise _mismatch(name, position, parameter, _WANTED[kind], value) from None
     if kind == "enum":
         value = "unspecified" if value is None else value
@@ -311,7 +312,10 @@ def _slow(function, name, parameters, values, *rest):
         if alone and kind == "number" and position == 0:
             raise _mismatch(name, position, parameter, "Tensor", value)
         arguments += _convert(name, position, parameter, kind, enum, value, keep)
-    return function(*arguments, *rest)
+    try:
+        return function(*arguments, *rest)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
 
 
 def _variadic(values, named, parameter, name):

@@ -3,6 +3,8 @@
 Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unless the program adds
 attributes."""
 
+import sys
+
 from . import _call, _deprecated, _printing
 from ._call import _NULL, _blocking, _fast, _own, _raise, ffi, owner, wrap
 from ._gen import api, ops
@@ -50,6 +52,20 @@ def warn_of_cycle():
         "Using backward() with create_graph=True lets a leaf and its gradient keep each other, "
         "until the gradient is set to None. Prefer torch.autograd.grad, which has no such cycle."
     )
+
+
+def _number(tensor, loses, warns=False):
+    """A tensor's number. C asks for it as Python does: for the number of a call, a TypeError where
+    it `loses` a fraction or a gradient."""
+    asks = sys._getframe(2).f_globals.get("__name__", "") if loses else ""
+    if asks.startswith((ops.__name__, _call.__name__)):
+        raise TypeError("the tensor is no number for an argument")
+    if loses and warns:
+        _deprecated.warn_once(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+            "behavior. Call detach() first."
+        )
+    return tensor.item()
 
 
 def run_backward(tensors, grads, n_grads, retain_graph, create_graph, inputs):
@@ -308,10 +324,10 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
         return bool(self.item())
 
     def __int__(self):
-        return int(self.item())
+        return int(_number(self, self.dtype.is_floating_point))
 
     def __float__(self):
-        return float(self.item())
+        return float(_number(self, self.requires_grad, warns=True))
 
     def __index__(self):
         dtype = self.dtype
@@ -320,7 +336,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
         return int(self.item())
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(_number(self, self.requires_grad, warns=True))
 
     def __len__(self):
         if self.dim() == 0:

@@ -269,10 +269,12 @@ class Size(tuple):
         return Size(found) if i.__class__ is slice else found
 
     def __add__(self, other):
-        return Size(tuple.__add__(self, tuple(other)))
+        if isinstance(other, tuple) or hasattr(type(other), "__radd__"):
+            return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
+        raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
 
     def __radd__(self, other):
-        return Size(tuple(other) + tuple(self))
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, n):
         return Size(tuple.__mul__(self, n))

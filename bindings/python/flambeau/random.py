@@ -11,7 +11,12 @@ from ._factory import from_bytes
 from ._gen import api, ops
 from ._types import NAMES, dtype_of
 
-_MASK = 2**64 - 1
+
+def _seed(number):
+    """A seed as C takes it: negative ones count from the end."""
+    if not -(2**63) <= (number := int(number)) < 2**64:
+        raise ValueError("Overflow when unpacking long long")
+    return number % 2**64
 
 
 class Generator(Holder):
@@ -26,7 +31,7 @@ class Generator(Holder):
 
     def manual_seed(self, seed):
         """Starts anew from a seed."""
-        api.generator_manual_seed(self, int(seed) & _MASK)
+        api.generator_manual_seed(self, _seed(seed))
         return self
 
     seed, initial_seed = api.generator_seed, api.generator_initial_seed
@@ -68,7 +73,7 @@ default_generator = Generator._of(api.generator_default("cpu"))
 
 def manual_seed(seed):
     """Seeds the default generators of all devices."""
-    api.manual_seed(int(seed) & _MASK)
+    api.manual_seed(_seed(seed))
     return default_generator
 
 
