@@ -61,6 +61,9 @@ def test_properties_are_those_of_pytorch(gpu):
             assert type(getattr(found, name)) is kind, name
     assert found.name == torch.cuda.get_device_name(0) and found.total_memory > 0
     assert (found.major, found.minor) == torch.cuda.get_device_capability(0)
+    here = torch.cuda.get_device_capability()
+    assert torch.cuda.is_tf32_supported() is torch.cuda.is_bf16_supported(False) is (here[0] >= 8)
+    assert torch.cuda.is_bf16_supported()
     assert repr(found).startswith("_CudaDeviceProperties(name=")
 
 

@@ -149,6 +149,10 @@ STATES = {
         mutates,
     ),
     "no __torch_function__": (lambda torch: torch._C.DisableTorchFunctionSubclass(), asked),
+    "multithreading": (
+        lambda torch: torch.autograd.set_multithreading_enabled(False),
+        lambda torch: torch.autograd.is_multithreading_enabled(),
+    ),
     "initialisers": (
         lambda torch: sys.modules["flambeau.nn.init"].skipped(),
         lambda torch: torch.nn.init.ones_(torch.zeros(1)).item(),

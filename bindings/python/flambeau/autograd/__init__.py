@@ -7,14 +7,17 @@ from .grad_mode import (
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 
 __all__ = (
     "Function FunctionCtx Variable backward detect_anomaly enable_grad grad gradcheck "
-    "gradgradcheck inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
-    "set_grad_enabled set_detect_anomaly"
+    "gradgradcheck inference_mode is_grad_enabled is_inference_mode_enabled "
+    "is_multithreading_enabled no_grad set_detect_anomaly set_grad_enabled "
+    "set_multithreading_enabled"
 ).split()
 
 

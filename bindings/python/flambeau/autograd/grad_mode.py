@@ -1,11 +1,13 @@
 """Scopes of recording: no_grad, enable_grad, inference_mode, set_grad_enabled; as `with` blocks and
 decorators."""
 
+import contextlib
 import functools
 
 from .._call import _fast
 from .._deprecated import warn
 from .._scope import Scope
+from .._thread_state import ThreadState
 
 _GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 
@@ -148,3 +150,25 @@ def is_grad_enabled():
 def is_inference_mode_enabled():
     """Whether this thread is in inference mode."""
     return bool(_fast.flam_inference_enabled())
+
+
+_threads = ThreadState(allowed=True)
+
+
+class set_multithreading_enabled(contextlib.ContextDecorator):
+    """Sets at once whether backward passes of this thread may use more threads; as a `with` block
+    or a decorator, until its end. They never do: a pass walks on the thread that calls it."""
+
+    def __init__(self, mode):
+        self.mode, self._before, _threads.allowed = mode, _threads.allowed, mode
+
+    def __enter__(self):
+        _threads.allowed = self.mode
+
+    def __exit__(self, *_):
+        _threads.allowed = self._before
+
+
+def is_multithreading_enabled():
+    """What `set_multithreading_enabled` said last; True at first."""
+    return _threads.allowed

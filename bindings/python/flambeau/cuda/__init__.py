@@ -92,8 +92,13 @@ def can_device_access_peer(device, peer_device):
 
 
 def is_bf16_supported(including_emulation=True):
-    """bfloat16 works on every GPU."""
-    return is_available()
+    """bfloat16 works on every GPU; without emulation, from compute capability 8.0 on."""
+    return is_available() and (including_emulation or api.device_capability(_numbered(None))[0] > 7)
+
+
+def is_tf32_supported():
+    """Whether the current GPU multiplies in TF32: from compute capability 8.0 on."""
+    return is_bf16_supported(including_emulation=False)
 
 
 def ipc_collect():

@@ -166,6 +166,10 @@ def _validate_pruning_amount(amount, tensor_size):
         )
 
 
+def _compute_nparams_toprune(amount, tensor_size):
+    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
 class _Amount(BasePruningMethod):
     """Leaves out a number of entries, or a share of them."""
 
@@ -175,8 +179,7 @@ class _Amount(BasePruningMethod):
 
     def _count(self, size):
         _validate_pruning_amount(self.amount, size)
-        whole = isinstance(self.amount, numbers.Integral)
-        return self.amount if whole else round(self.amount * size)
+        return _compute_nparams_toprune(self.amount, size)
 
 
 def _lowest(scores, count):
