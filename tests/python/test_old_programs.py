@@ -127,6 +127,13 @@ def test_factors_before_tensors(torch, device):
         assert one.clone().addcdiv_(-1, one, one).tolist() == [0, 0]
         assert torch.addmm(2, square, 3, square, square)[0].tolist() == [8, 8]
         assert square.addmm(2, square, square)[0].tolist() == [4, 4]
+    torch.set_warn_always(True)
+    try:
+        for name, operands in ("sub", 1), ("addcmul", 2), ("addcdiv_", 2):
+            with pytest.warns(UserWarning, match=f"This overload of {name} is deprecated"):
+                getattr(one.clone(), name)(2, *[one] * operands)
+    finally:
+        torch.set_warn_always(False)
     with pytest.raises(TypeError, match="takes 2 positional arguments but 3 were given"):
         torch.add(one, one, one)
 

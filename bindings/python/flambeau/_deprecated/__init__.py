@@ -13,10 +13,10 @@ PACKAGE = __name__.partition(".")[0] + "."
 _told = set()
 
 
-def warn_once(text):
-    """A UserWarning, the first time only."""
-    if text not in _told or fast.flam_warn_always_enabled():
-        _told.add(text)
+def warn_once(text, kind=None):
+    """A UserWarning, the first time only: of this text, or of its kind."""
+    if (kind or text) not in _told or fast.flam_warn_always_enabled():
+        _told.add(kind or text)
         warn(text)
 
 
@@ -67,13 +67,11 @@ def numbers_first(function, given, factors, **named):
         raise TypeError(
             f"{name}() takes {_operands(function)} positional arguments but {len(given)} were given"
         )
-    if "overload" in _told:  # torch tells of the first one only
-        return function(*tensors, **{**named, **dict(zip(factors, numbers))})
-    _told.add("overload")
-    warn(
+    warn_once(
         f"This overload of {name} is deprecated:\n\t{name}({', '.join(kinds)})\nConsider using "
         f"one of the following signatures instead:\n\t{name}({', '.join(['Tensor'] * n)}, *, "
-        f"{', '.join(f'Number {f}' for f in factors)})"
+        f"{', '.join(f'Number {f}' for f in factors)})",
+        kind="overload",
     )
     return function(*tensors, **{**named, **dict(zip(factors, numbers))})
 
