@@ -445,6 +445,12 @@ def test_what_custom_functions_and_hooks_may_not_be(torch):
     x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
     with pytest.raises(RuntimeError, match="should return None"):
         x.sum().backward()
+    leaves = [torch.ones(2, requires_grad=True) for _ in range(2)]
+    leaves[0].register_post_accumulate_grad_hook(lambda leaf: leaf.mul_(2))  # which is itself
+    leaves[0].sum().backward()
+    leaves[1].register_post_accumulate_grad_hook(lambda leaf: 2.0)
+    with pytest.raises(TypeError, match="returned float"):
+        leaves[1].sum().backward()
     with pytest.raises(AttributeError, match="_saved_self' is unsupported"):
         (x * x).grad_fn._saved_self  # noqa: B018
     assert not hasattr((x * x).grad_fn, "_raw_saved_other")

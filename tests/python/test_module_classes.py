@@ -12,6 +12,7 @@ import pickle
 import warnings
 
 import pytest
+from flambeau._gen import ops
 
 from tests.golden import modules
 
@@ -346,6 +347,17 @@ def test_lazy_modules_of_programs(torch):
         module.load_state_dict(other.state_dict())
     other.load_state_dict(module.state_dict())
     assert other.scale.shape == (3,)
+
+
+def test_a_tensor_without_a_shape_is_taken_by_no_operation(torch):
+    for lazy in torch.nn.UninitializedParameter(), torch.nn.UninitializedBuffer():
+        for name in {*ops.TENSOR} - {*vars(torch.nn.parameter._Uninitialized)}:
+            with pytest.raises((TypeError, ValueError, RuntimeError)):  # or arguments are missing
+                getattr(lazy, name)()
+        for call in (lambda t: t + 1, lambda t: torch.cat([t, t]), lambda t: 2 @ t, lambda t: t[0]):
+            with pytest.raises(ValueError, match="uninitialized"):
+                call(lazy)
+        assert lazy.to("cpu") is lazy and lazy.half().dtype is torch.float16 and lazy.is_leaf
 
 
 def test_lazy_layers_take_what_their_forward_takes(torch):

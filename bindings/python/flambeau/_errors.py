@@ -19,7 +19,7 @@ class ShapeError(Error, ValueError, AssertionError):
     pass
 
 
-class DtypeError(Error, NotImplementedError):
+class DtypeError(Error, NotImplementedError, TypeError):
     """An operation has no form for these dtypes."""
 
 

@@ -32,12 +32,6 @@ differs(
     "PyTorch reads behind the data",
 )
 differs(
-    "unravel_index",
-    "error type",
-    "integer dtype",
-    "another dtype is a DtypeError wherever an operation has no form for it",
-)
-differs(
     "dropout alpha_dropout feature_dropout feature_alpha_dropout embedding_renorm_",
     "error type",
     "missing . required positional arg",
@@ -58,12 +52,6 @@ differs(
     r"|cannot be applied to a 0-dim|tuple index|select\(\): index|Padding_idx)",
     "an operand of the wrong shape: flambeau names the shape it wants (ShapeError), PyTorch trips "
     "over a dimension that is not there",
-)
-differs(
-    "*",
-    "error type",
-    r"can't be cast to the desired output type",
-    "a result that out= cannot hold is DtypeError for every op; PyTorch says TypeError in some",
 )
 differs(
     "cross_entropy soft_margin_loss group_norm affine_grid interpolate pad",
@@ -130,12 +118,6 @@ differs(
     "error type",
     "PyTorch (backward|ValueError)",
     "a dtype without a form is DtypeError, and refused by the call itself",
-)
-differs(
-    "(operators)",
-    "error type",
-    r"^~t",
-    "DtypeError, as of every op without a form for a dtype; PyTorch says TypeError here",
 )
 differs(
     "(to)",

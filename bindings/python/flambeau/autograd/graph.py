@@ -160,16 +160,17 @@ class _Hook:
 @guarded("flam_py_hook_callback_call")
 def _run(user, grad, out_grad):
     hook = value_of(user)
-    seen = borrowed(grad)
-    if hook.tensor is not None:
-        if hook.function(seen if hook.tensor() is None else hook.tensor()) is not None:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        return
+    own = hook.tensor and hook.tensor()
+    seen = borrowed(grad) if own is None else own
     found = hook.function(seen)
-    if found is not None:
-        if not hasattr(found, "_h"):
-            raise TypeError(f"hook returned {type(found).__name__}; expected a Tensor or None")
+    if found is None:
+        return
+    if not hasattr(found, "_h"):
+        raise TypeError(f"hook returned {type(found).__name__}; expected a Tensor or None")
+    if hook.tensor is None:
         out_grad[0] = given_away(found)
+    elif found is not seen:
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 @guarded("flam_py_node_hook_callback_call")

@@ -2,6 +2,7 @@
 attributes."""
 
 from .._call import _fast, wrap
+from .._library import owner
 from .._printing import PLAIN
 from .._tensor import Tensor, disabled_torch_function
 from .._torch import empty
@@ -82,9 +83,21 @@ PLAIN.update((Parameter, Buffer))
 
 
 class _Uninitialized:
-    """What tensors without a shape share: it cannot be asked for, and comes later."""
+    """What tensors without a shape share: it cannot be asked for, and comes later. No operation
+    gets their handle; what they are besides, such as a dtype, they tell and are told."""
 
     __slots__ = ()
+
+    @property
+    def _h(self):
+        raise ValueError(
+            "Attempted to use an uninitialized parameter or buffer: it has no shape before its "
+            "lazy module was called. Call the module with a first input, or `materialize(shape)`."
+        )
+
+    def _inside(self):
+        """The same tensor, as an object that operations take."""
+        return wrap(_fast.flam_tensor_retain, owner.Owner._h.__get__(self))
 
     @property
     def shape(self):
@@ -119,8 +132,7 @@ class _Uninitialized:
     def __deepcopy__(self, memo):
         found = memo.get(id(self))
         if found is None:
-            kind = {"device": self.device, "dtype": self.dtype}
-            found = memo[id(self)] = type(self)(self.requires_grad, **kind)
+            found = memo[id(self)] = self.there(self)
         return found
 
     def __reduce_ex__(self, protocol):
@@ -147,6 +159,30 @@ class UninitializedBuffer(_Uninitialized, Tensor):
     def __new__(cls, requires_grad=False, device=None, dtype=None):
         nothing = empty(0, device=device, dtype=dtype)  # alive until its handle was used
         return wrap(_fast.flam_detach, nothing._h, cls=cls)
+
+
+def _without_shape(name, value):
+    """A property or a method of tensors that needs no shape, of one that has none."""
+
+    def method(self, *args, **named):
+        inside = self._inside()
+        found = getattr(inside, name)(*args, **named)
+        return self if found is inside else found
+
+    get, set = (
+        (lambda self: value.fget(self._inside())),
+        (lambda self, v: value.fset(self._inside(), v)),
+    )
+    return property(get, set) if isinstance(value, property) else method
+
+
+_NEED_NONE = frozenset(
+    "char copy_ cpu cuda double float get_device half int is_complex is_floating_point long "
+    "requires_grad_ short size to".split()
+)
+for _name, _value in vars(Tensor).items():
+    if _name in _NEED_NONE or isinstance(_value, property) and not hasattr(_Uninitialized, _name):
+        setattr(_Uninitialized, _name, _without_shape(_name, _value))
 
 
 def is_lazy(parameter):

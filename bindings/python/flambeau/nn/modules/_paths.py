@@ -12,6 +12,7 @@ from ..._deprecated import PACKAGE
 from ..._errors import Error
 from ..._gen import api
 from ..._gen.api import module_handle
+from ..parameter import is_lazy
 
 KEY = "_flam"
 
@@ -43,7 +44,8 @@ def _put(handle, module, name):
     if not _is_part_of_a_path(name):
         return
     if parameter is not None:
-        api.module_set_parameter(handle, name, parameter)
+        there = parameter._inside() if is_lazy(parameter) else parameter
+        api.module_set_parameter(handle, name, there)
     elif child is not None and not _holds(child, module, set()):
         api.module_set_child(handle, name, handle_of(child))
 

@@ -187,7 +187,7 @@ class WalkMixin:
                 device,
                 dtype if t.is_floating_point() else None,
                 non_blocking=non_blocking,
-                memory_format=memory_format if t.dim() in (4, 5) else None,
+                memory_format=memory_format if t.ndim in (4, 5) else None,
             )
         )
 
