@@ -136,6 +136,7 @@ def bound(form, options, row, dtype, **more):
             named |= {"device": library.device} if library.device != "cpu" else {}
         if form.changes and any(o.requires_grad for o in operands):
             operands = [o * 1 if o.requires_grad else o for o in operands]
+            return [form(library, *operands, **named), operands]  # what was written to, too
         return form(library, *operands, **named)
 
     return invoke

@@ -1,5 +1,5 @@
 """What torch has beside the table's ops: methods of tensors, conversions, construction, indexing,
-printing. A line of expressions.txt is one call, evaluated with each library as `torch`; tensors,
+printing. A line of expressions.txt is evaluated with each library as `torch`; tensors,
 numbers, texts and errors are compared.
 """
 

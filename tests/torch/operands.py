@@ -105,6 +105,8 @@ def said(library, torch, value):
         return getattr(library.module, str(value).rpartition(".")[2])
     if isinstance(value, torch.device):
         return library.module.device(str(value))
+    if callable(value) and hasattr(torch.nn.functional, getattr(value, "__name__", "")):
+        return getattr(library.module.nn.functional, value.__name__)
     if isinstance(value, dict):
         return {k: said(library, torch, v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

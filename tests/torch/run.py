@@ -1,14 +1,14 @@
 """Compares the op table, and what torch has beside ops, with PyTorch: `make test-torch`.
 
-    python tests/torch/run.py [--rows NAME,...] [--samples NAME,...|all] [--most N] [--all]
-                              [--device NAME] [--beside NAME]
+    python tests/torch/run.py [--rows NAME,...] [--samples NAME,...|all] [--layers NAME,...|all]
+                              [--most N] [--all] [--device NAME] [--beside NAME]
 
 PyTorch is that of the interpreter named by TORCH_PYTHON, else of .venv-torch, and is imported here
-beside flambeau. Fails on differences that differences.py does not name, and on names there that
-no longer differ. --all prints every difference; --rows looks at some rows only, --samples at
-PyTorch's own samples of some operators (or all), --most at so many per dtype (0: at those that
-have to be refused). --device cuda looks at each row's operation there, in the dtypes that train,
-with gradients, beside PyTorch's on the same device, or on that of --beside.
+beside flambeau. Fails on differences that differences.py does not name, and on names there that no
+longer differ. --all prints every difference; --rows looks at some rows only, --samples at PyTorch's
+own samples of some operators or layers (or all), --most at so many per dtype (0: at those that have
+to be refused). --device cuda looks at each row's operation there, in the dtypes that train, with
+gradients, beside PyTorch's on the same device, or on that of --beside.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", default="")
     parser.add_argument("--samples", default="")
+    parser.add_argument("--layers", default="")
     parser.add_argument("--most", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--all", action="store_true")
@@ -73,17 +74,22 @@ def main():
     here = str(pathlib.Path(__file__).resolve().parent)
     sys.path[:] = [p for p in sys.path if p != here]
     flambeau, torch = load()
-    from tests.torch import expressions, graph, report, samples, walk
+    from tests.torch import expressions, graph, hooks, modules, report, samples, walk
     from tests.torch.library import Library
 
     beside = options.beside or options.device
     ours, theirs = Library(flambeau, None, options.device), Library(torch, flambeau, beside)
-    rows, operators = (list(filter(None, o.split(","))) for o in (options.rows, options.samples))
-    some = bool(rows or operators) or options.device != "cpu"
-    found = walk.Found() if operators and not rows else walk.everything(ours, theirs, rows)
+    asked = (options.rows, options.samples, options.layers)
+    rows, operators, layers = (list(filter(None, o.split(","))) for o in asked)
+    some = bool(rows or operators or layers) or options.device != "cpu"
+    only = (operators or layers) and not rows
+    found = walk.Found() if only else walk.everything(ours, theirs, rows)
     if not some:
         expressions.into(found, ours, theirs)
         graph.into(found, ours, theirs)
+        hooks.into(found, ours, theirs)
+    if layers or not some:
+        modules.into(found, ours, theirs, [] if layers == ["all"] else layers, options.jobs)
     if operators or not some:
         chosen = [] if operators == ["all"] else operators
         samples.into(found, ours, theirs, chosen, options.jobs, options.most)

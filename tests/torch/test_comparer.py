@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.harness.table import ROWS
-from tests.torch import apart, calls, expressions, report, ties, walk
+from tests.torch import apart, calls, expressions, hooks, report, ties, walk
 from tests.torch.compare import Difference, Tolerance, differences
 from tests.torch.differences import APART
 from tests.torch.known import Known
@@ -244,3 +244,20 @@ def test_the_run_fails_on_differences_that_are_not_named_and_names_that_do_not_d
     found = walk.Found(calls={"exp": 7}, differences=[difference()])
     assert report.shown(found, "2") == status
     assert "calls compared" in capsys.readouterr().out
+
+
+def test_a_form_in_place_that_writes_elsewhere_is_found(monkeypatch):
+    for call in (c for c in calls.valid(ROWS["mul"]) if c.spelling == "Tensor.mul_"):
+        monkeypatch.undo()
+        whole = THEIRS.outcome(call.make, call.invoke, call.differentiable)
+        monkeypatch.setattr(flambeau.Tensor, "mul_", lambda t, by: t.mul(by))
+        broken = OURS.outcome(call.make, call.invoke, call.differentiable)
+        if not whole.raised and call.make.arrays[0].size:
+            assert list(differences(broken, whole, call.tolerance))
+
+
+def test_a_hook_that_is_called_once_more_is_found(monkeypatch):
+    once, given = flambeau.Tensor.register_hook, ("recorded", "tensor", "looks", "twice")
+    whole = hooks.observed(THEIRS, *given)
+    monkeypatch.setattr(flambeau.Tensor, "register_hook", lambda t, f: (once(t, f), once(t, f))[1])
+    assert hooks.observed(OURS, *given)[0] != whole[0]

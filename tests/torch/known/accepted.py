@@ -79,6 +79,13 @@ differs(
     "layouts, broadcasting and combinations of dtypes that PyTorch's implementation lacks",
 )
 differs(
+    "(nn.BatchNorm1d) (nn.BatchNorm2d) (nn.BatchNorm3d) (nn.CrossEntropyLoss)",
+    "only PyTorch raises",
+    "eps must be|ignore_index is not supported",
+    "an eps of 0 or less has a value wherever the variance is greater; a class to be ignored is "
+    "none of those of targets that are probabilities",
+)
+differs(
     "copy_ linalg_householder_product ormqr",
     "only PyTorch raises",
     "by keyword|missing . required positional arg|dim0=0, dim1=1|operand 0",

@@ -23,3 +23,10 @@ differs(
     r"^flambeau has no torch\.special\.\S+_$",
     "nor has PyTorch; the header derives the name",
 )
+differs(
+    "(names)",
+    "only flambeau raises",
+    "AttributeError",
+    "a layer for text of old, the private name of segment_reduce, what torch deprecated, and a "
+    "rendezvous of several ranks, of which there is one",
+)
