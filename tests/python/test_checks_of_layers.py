@@ -79,6 +79,7 @@ CALLS = [
     (convolve(1, (2,), padding=-1), RuntimeError, "negative padding is not supported"),
     (convolve(2, (2, 2), groups=0), RuntimeError, "non-positive groups is not supported"),
     (convolve(3, (2, 2, 2), dilation=0), RuntimeError, "dilation should be greater than zero"),
+    (lambda t: t.nn.LSTM(0, 3), ValueError, "input_size must be greater than zero"),
     (fold((1, 5, 9), (4, 5), (2, 3)), RuntimeError, "be divisible by the product of kernel_size"),
     (
         fold((1, 6, 10), (4, 5), (2, 3)),

@@ -174,6 +174,12 @@ differs(
     "of a number there is no distribution; PyTorch returns 1",
 )
 differs(
+    "(nn.GRU) (nn.LSTM) (nn.RNN)",
+    "error type",
+    "RNN input dtype",
+    "an operand of another dtype than the weights is DtypeError for every op",
+)
+differs(
     "svd_lowrank",
     "only flambeau raises",
     "1000 at most",
