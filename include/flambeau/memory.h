@@ -115,6 +115,21 @@ FLAM_API flam_status flam_memory_set_fraction(double fraction, flam_device devic
  */
 FLAM_API double flam_memory_fraction(flam_device device);
 
+/** Sets how the caches of all GPUs behave from now on, in the words of PyTorch's
+ * `PYTORCH_ALLOC_CONF`. At start that variable counts, `PYTORCH_CUDA_ALLOC_CONF`, or
+ * `FLAMBEAU_ALLOC_CONF` before both.
+ *
+ * - `settings`: pairs `key:value` separated by commas; what is left out is as without any.
+ *   `expandable_segments:True` lets memory grow in place, so that sizes that change from step to
+ *   step leave no holes; `max_split_size_mb:N` cuts no block of N MiB (above 20) or more;
+ *   `garbage_collection_threshold:X` gives cached memory back when the process has more than that
+ *   share of what it may take; `roundup_power2_divisions:N` or `[256:N,512:N,>:N]` rounds requests
+ *   up to one of N steps between powers of two, by sizes in MiB; `backend:native` changes nothing.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for any other key or value.
+ */
+FLAM_API flam_status flam_memory_set_allocator_settings(const char *settings);
+
 /** The statistics as a table for people.
  *
  * - `device`: the device.

@@ -46,6 +46,12 @@ if(GTest_FOUND)
   # Where the processor has protection keys, the fallback for those that have none.
   add_test(NAME runtime.mapping
            COMMAND runtime_test --gtest_filter=Sim.* protection=mapping)
+  # All that does not count what segments of their own take.
+  set(counting *.FreedBlocks*:*CacheBack*:*ReportSays*:*.Flat*)
+  add_test(NAME runtime.expandable
+           COMMAND runtime_test --gtest_filter=Allocator.*:Graphs.*:Sim.*-${counting})
+  set_tests_properties(runtime.expandable PROPERTIES ENVIRONMENT
+                                          FLAMBEAU_ALLOC_CONF=expandable_segments:True)
 elseif(folders)
   message(WARNING "flambeau: no GoogleTest (apt package libgtest-dev), so no C++ tests")
 endif()

@@ -7,6 +7,7 @@
 #include "capi/quiet.h"
 #include "capi/scope_stack.h"
 #include "capi/stream.h"
+#include "device/allocator_settings.h"
 #include "device/fault.h"
 #include "device/memory_pool.h"
 #include "device/stats.h"
@@ -66,6 +67,10 @@ void memory_set_fraction(double fraction, Device device) {
 
 double memory_fraction(Device device) {
   return or_else(0.0, [&] { return per_process_memory_fraction(device); });
+}
+
+void memory_set_allocator_settings(std::string_view settings) {
+  set_allocator_settings(parse_settings(settings));
 }
 
 const char* memory_summary(Device device, bool abbreviated) {

@@ -23,18 +23,28 @@ CachingAllocator::CachingAllocator(Device device, MemoryKind kind)
       kind_(kind),
       alignment_(device.is_cpu() || kind == MemoryKind::pinned ? 64 : 512) {
   history_.start(g_history_entries);
+  if (alignment_ > 64) configure(allocator_settings());
+}
+
+void CachingAllocator::configure(const AllocatorSettings& settings) {
+  if (device_.is_cpu() || kind_ == MemoryKind::pinned) return;
+  std::lock_guard lock(mutex_);
+  settings_ = settings;
+  stats_.max_split_size =
+      settings.max_split_size == SIZE_MAX ? -1 : int64_t(settings.max_split_size);
 }
 
 size_t CachingAllocator::round(size_t bytes) const {
-  return bytes <= alignment_ ? alignment_ : (bytes + alignment_ - 1) & ~(alignment_ - 1);
+  const size_t step = std::max(alignment_, settings_.rounding_step(bytes, alignment_));
+  return bytes <= step ? step : (bytes + step - 1) & ~(step - 1);
 }
 
 Block* CachingAllocator::allocate(size_t bytes, uint32_t stream, int8_t front_class) {
   constexpr size_t kLargest = size_t(1) << 46;
-  const size_t size = bytes < kLargest ? round(bytes) : bytes;
-  const PoolKind pool = size <= kSmallRequest ? kSmallPool : kLargePool;
   const bool injected = fault::g_armed.load(std::memory_order_relaxed) && fault::allocation_fails();
   std::unique_lock lock(mutex_);
+  const size_t size = bytes < kLargest ? round(bytes) : bytes;
+  const PoolKind pool = size <= kSmallRequest ? kSmallPool : kLargePool;
   reserve_nodes();
   process_pending(false);
   Block* b = injected || size >= kLargest ? nullptr : find_or_grow(pool, stream, size);
@@ -55,6 +65,7 @@ Block* CachingAllocator::allocate(size_t bytes, uint32_t stream, int8_t front_cl
     stats_.active.add(pool, 1);
     stats_.active_bytes.add(pool, int64_t(b->size));
     stats_.requested_bytes.add(pool, int64_t(bytes));
+    if (b->is_oversize()) stats_.oversize_allocations.add(1);
   }
   remember(TraceAction::alloc, b->data, b->size, stream, t_label);
   sanitizer::hand_out(b->data, device_.is_cpu() ? bytes : 0);
@@ -68,6 +79,7 @@ void CachingAllocator::deallocate(Block* b) noexcept {
     stats_.allocation.take(pool, 1);
     stats_.allocated_bytes.take(pool, int64_t(b->size));
     stats_.requested_bytes.take(pool, int64_t(b->requested));
+    if (b->is_oversize()) stats_.oversize_allocations.take(1);
   }
   remember(TraceAction::free_requested, b->data, b->size, b->segment->stream, b->label());
   if (device_.is_cpu()) sanitizer::take_back(b->data, b->size);
@@ -79,7 +91,7 @@ void CachingAllocator::deallocate(Block* b) noexcept {
   pending_end_ = &b->free_next;
 }
 
-// The block is no longer used by anything: it joins its free neighbours.
+// The block is no longer used by anything.
 void CachingAllocator::release_block(Block* b) noexcept {
   Segment* segment = b->segment;
   if (b->front_class < 0) {
@@ -94,6 +106,11 @@ void CachingAllocator::release_block(Block* b) noexcept {
   remember(TraceAction::free_completed, b->data, b->size, segment->stream, b->label());
   b->front_class = -1;
   b->requested.store(0, std::memory_order_relaxed);
+  settle(b);
+}
+
+// Frees what is in no list, joined with its free neighbours.
+Block* CachingAllocator::settle(Block* b) noexcept {
   if (b->after && b->after->get_state() == BlockState::free) {
     take_free(b->after);
     join_next(b);
@@ -104,6 +121,7 @@ void CachingAllocator::release_block(Block* b) noexcept {
     join_next(b);
   }
   put_free(b);
+  return b;
 }
 
 void CachingAllocator::join_next(Block* b) noexcept {
@@ -114,11 +132,13 @@ void CachingAllocator::join_next(Block* b) noexcept {
   drop_node(gone);
 }
 
+// A split block keeps its segment from going back, but not the pages of an expandable one.
 void CachingAllocator::put_free(Block* b) noexcept {
   b->set_state(BlockState::free);
+  b->freed = ++freed_;
   const Segment* s = b->segment;
   s->home->of[s->pool].put(b);
-  if (!b->is_split()) return;
+  if (!b->is_split() || s->expandable) return;
   stats_.inactive_split.add(s->pool, 1);
   stats_.inactive_split_bytes.add(s->pool, int64_t(b->size));
 }
@@ -126,33 +146,42 @@ void CachingAllocator::put_free(Block* b) noexcept {
 void CachingAllocator::take_free(Block* b) noexcept {
   const Segment* s = b->segment;
   s->home->of[s->pool].remove(b);
-  if (!b->is_split()) return;
+  if (!b->is_split() || s->expandable) return;
   stats_.inactive_split.take(s->pool, 1);
   stats_.inactive_split_bytes.take(s->pool, int64_t(b->size));
 }
 
+// Blocks that are not to be cut serve requests of about their size only.
 Block* CachingAllocator::take(Home& home, PoolKind pool, size_t size) {
+  constexpr size_t kUncutRest = size_t(20) << 20;
   Block* b = home.of[pool].find(size);
-  if (b) take_free(b);
+  if (!b) return nullptr;
+  const size_t uncut = b->segment->expandable ? SIZE_MAX : settings_.max_split_size;
+  if (b->size >= uncut && (size < uncut || b->size >= size + kUncutRest)) return nullptr;
+  take_free(b);
   return b;
 }
 
 // Large blocks keep a remainder up to 1 MiB: cutting it off would leave a piece that little fits
-// into.
+// into, unless what comes to lie behind it makes it grow.
 void CachingAllocator::cut(Block* b, size_t size) noexcept {
-  const size_t rest = b->size - size;
-  const size_t worth = b->segment->pool == kSmallPool ? alignment_ : kSmallRequest + 1;
-  if (rest < worth) return;
+  const bool finely = b->segment->pool == kSmallPool || b->segment->expandable;
+  if (b->size - size < (finely ? alignment_ : kSmallRequest + 1)) return;
+  if (finely || size < settings_.max_split_size) put_free(split(b, size));
+}
+
+// Takes what is behind the first `size` bytes off; that block is in no list yet.
+Block* CachingAllocator::split(Block* b, size_t size) noexcept {
   Block* r = new_node();
   r->data = static_cast<char*>(b->data) + size;
-  r->size = rest;
+  r->size = b->size - size;
   r->segment = b->segment;
   r->before = b;
   r->after = b->after;
   if (r->after) r->after->before = r;
   b->after = r;
   b->size = size;
-  put_free(r);
+  return r;
 }
 
 // Where this thread allocates for the stream. A pool that others let go of while it was in use here
@@ -171,10 +200,13 @@ Home& CachingAllocator::home(uint32_t stream) {
   return *homes[stream];
 }
 
-// An allocation needs at most two nodes (a segment's block and the rest of a cut); made first, so
-// that nothing after it can fail half way.
+// An allocation needs at most four nodes: a range's block and the rest of what it maps, where that
+// is too little a segment's block, and the rest of a cut. Made first, so that nothing after it can
+// fail half way.
 void CachingAllocator::reserve_nodes() {
-  while (!spare_ || !spare_->free_next) {
+  int there = 0;
+  for (const Block* b = spare_; b && there < 4; b = b->free_next) ++there;
+  for (; there < 4; ++there) {
     Block* b = new Block;
     b->free_next = spare_;
     spare_ = b;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "device/allocator_settings.h"
 #include "device/block.h"
 #include "device/free_lists.h"
 #include "device/history.h"
@@ -49,6 +50,7 @@ class CachingAllocator {
   void empty_cache();  // throws while a graph is captured
   void set_fraction(double fraction);
   double fraction() const { return fraction_; }
+  void configure(const AllocatorSettings& settings);
   MemoryStats stats();
   void reset_peak();
   void reset_accumulated();
@@ -56,7 +58,6 @@ class CachingAllocator {
 
   Device device() const { return device_; }
   MemoryKind kind() const { return kind_; }
-  size_t round(size_t bytes) const;
   // Calls visit(const Segment&) for each under the lock.
   template <class F>
   void each_segment(F&& visit) {
@@ -80,6 +81,7 @@ class CachingAllocator {
     bool kept = true;
   };
 
+  size_t round(size_t bytes) const;
   Home& home(uint32_t stream);
   Block* block_at(const void* address) noexcept;
   Block* find_or_grow(PoolKind pool, uint32_t stream, size_t size);
@@ -90,12 +92,28 @@ class CachingAllocator {
   void* new_event(Device d);
   Block* take(Home& home, PoolKind pool, size_t size);
   Block* grow(PoolKind pool, uint32_t stream, size_t size);
+  Block* grow_segment(PoolKind pool, uint32_t stream, size_t size);
+  std::unique_ptr<Segment> new_segment(size_t size, PoolKind pool, uint32_t stream);
+  Segment* add_segment(std::unique_ptr<Segment> made) noexcept;
+  size_t total();
   bool within_limit(size_t segment_size);
+  void collect_garbage(size_t segment_size);
   void cut(Block* b, size_t size) noexcept;
+  Block* split(Block* b, size_t size) noexcept;
   void release_block(Block* b) noexcept;
+  Block* settle(Block* b) noexcept;
   void join_next(Block* b) noexcept;
-  void release_segments() noexcept;
+  void release_segments();
   void release_segment(Segment* s) noexcept;
+  void drop_segment(Segment* s) noexcept;
+
+  // Expandable segments, in allocator_expandable.cc.
+  Block* extend(PoolKind pool, uint32_t stream, size_t size);
+  Block* room_in_ranges(const Home& place, PoolKind pool, size_t size) noexcept;
+  Block* reserve_range(PoolKind pool, uint32_t stream, size_t size);
+  Block* map_front(Block* b, size_t bytes);
+  Block* unmap_pages(Block* b);
+  void release_pages(Segment* s);
   void process_pending(bool wait) noexcept;
   void record_uses(Block* b) noexcept;
   OutOfMemory report(size_t bytes, size_t size, uint32_t stream);
@@ -108,6 +126,9 @@ class CachingAllocator {
   const Device device_;
   const MemoryKind kind_;
   const size_t alignment_;
+  AllocatorSettings settings_;  // those of a GPU's memory
+  size_t total_ = 0;            // bytes of the device, once asked for
+  uint64_t freed_ = 0;          // blocks
   std::mutex mutex_;
   Homes shared_;
   std::map<uint32_t, PrivatePool> private_;

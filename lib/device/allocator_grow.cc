@@ -40,7 +40,12 @@ Block* CachingAllocator::find_or_grow(PoolKind pool, uint32_t stream, size_t siz
     if (Block* b = take(home(stream), pool, size)) return b;
   }
   release_segments();
-  return grow(pool, stream, size);
+  reserve_nodes();
+  if (Block* b = grow(pool, stream, size)) return b;
+  if (!settings_.expandable_segments) return nullptr;
+  release_segments();  // where no more of a range's units fit a segment may
+  reserve_nodes();
+  return grow_segment(pool, stream, size);
 }
 
 bool CachingAllocator::within_limit(size_t size) {
@@ -50,44 +55,78 @@ bool CachingAllocator::within_limit(size_t size) {
 
 // Null where the device has no more; other failures are thrown.
 Block* CachingAllocator::grow(PoolKind pool, uint32_t stream, size_t request) {
+  Block* b = settings_.expandable_segments ? extend(pool, stream, request) : nullptr;
+  return b ? b : grow_segment(pool, stream, request);
+}
+
+Block* CachingAllocator::grow_segment(PoolKind pool, uint32_t stream, size_t request) {
   const size_t size = segment_size(request);
+  if (!capturing()) collect_garbage(size);
   if (!within_limit(size)) return nullptr;
-  Home& place = home(stream);
-  auto segment = std::make_unique<Segment>();
-  hal::Status status = kind_ == MemoryKind::device
-                           ? hal::try_call<&Table::allocate>(device_, size, &segment->data)
-                           : hal::try_call<&Table::allocate_host>(device_, size, &segment->data);
+  auto made = new_segment(size, pool, stream);
+  made->oversize = size >= settings_.max_split_size;
+  const hal::Status status = kind_ == MemoryKind::device
+                                 ? hal::try_call<&Table::allocate>(device_, size, &made->data)
+                                 : hal::try_call<&Table::allocate_host>(device_, size, &made->data);
   if (status == hal::Status::out_of_memory) return nullptr;
   if (status != hal::Status::ok) hal::raise(device_, "memory allocation", status);
-  Segment* s = segment.release();
+  Segment* s = add_segment(std::move(made));
+  ++stats_.num_device_alloc;
+  stats_.segment.add(pool, 1);
+  if (s->oversize) stats_.oversize_segments.add(1);
+  stats_.reserved_bytes.add(pool, int64_t(size));
+  remember(TraceAction::segment_alloc, s->data, size, stream, t_label);
+  if (device_.is_cpu()) sanitizer::take_back(s->data, size);
+  return s->first;
+}
+
+std::unique_ptr<Segment> CachingAllocator::new_segment(size_t size, PoolKind pool,
+                                                       uint32_t stream) {
+  auto s = std::make_unique<Segment>();
   s->owner = this;
   s->size = size;
   s->stream = stream;
   s->pool = pool;
-  s->home = &place;
-  ++place.segments;
+  s->home = &home(stream);
   s->label = t_label;
+  return s;
+}
+
+// Enters a segment, which its one block covers.
+Segment* CachingAllocator::add_segment(std::unique_ptr<Segment> made) noexcept {
+  Segment* s = made.release();
+  ++s->home->segments;
   s->next = segments_;
   if (segments_) segments_->before = s;
   segments_ = s;
-  Block* b = new_node();
+  Block* b = s->first = new_node();
   b->data = s->data;
-  b->size = size;
+  b->size = s->size;
   b->segment = s;
-  s->first = b;
-  ++stats_.num_device_alloc;
-  stats_.segment.add(pool, 1);
-  stats_.reserved_bytes.add(pool, int64_t(size));
-  remember(TraceAction::segment_alloc, s->data, size, stream, t_label);
-  if (device_.is_cpu()) sanitizer::take_back(s->data, size);
-  return b;
+  return s;
 }
 
-void CachingAllocator::release_segments() noexcept {
+// Segments of which nothing is used go back, those first that were left alone longest, until with
+// `size` bytes more the process has no more than the threshold allows.
+void CachingAllocator::collect_garbage(size_t size) {
+  if (settings_.garbage_collection_threshold == 0) return;
+  const double most = settings_.garbage_collection_threshold * double(std::min(limit_, total()));
+  while (double(stats_.reserved_bytes.of[kAllPools].current) + double(size) > most) {
+    Segment* oldest = nullptr;
+    for (Segment* s = segments_; s; s = s->next)
+      if (s->is_idle() && (!oldest || s->first->freed < oldest->first->freed)) oldest = s;
+    if (!oldest) return;
+    release_segment(oldest);
+  }
+}
+
+void CachingAllocator::release_segments() {
   for (Segment *s = segments_, *next; s; s = next) {
     next = s->next;
-    if (s->home->kept) continue;
-    if (s->first->get_state() == BlockState::free && !s->first->is_split()) release_segment(s);
+    if (s->is_idle())
+      release_segment(s);
+    else if (s->expandable && !s->home->kept)
+      release_pages(s);
   }
   std::erase_if(private_, [](const auto& pool) {
     return !pool.second.kept && std::ranges::all_of(pool.second.homes, [](const auto& home) {
@@ -99,17 +138,22 @@ void CachingAllocator::release_segments() noexcept {
 void CachingAllocator::release_segment(Segment* s) noexcept {
   fault::Exempt exempt;
   take_free(s->first);
-  drop_node(s->first);
   if (device_.is_cpu()) sanitizer::hand_out(s->data, s->size);
   if (kind_ == MemoryKind::device)
     hal::try_call<&Table::deallocate>(device_, s->data, s->size);
   else
     hal::try_call<&Table::deallocate_host>(device_, s->data, s->size);
-  --s->home->segments;
   ++stats_.num_device_free;
   stats_.segment.take(s->pool, 1);
+  if (s->oversize) stats_.oversize_segments.take(1);
   stats_.reserved_bytes.take(s->pool, int64_t(s->size));
   remember(TraceAction::segment_free, s->data, s->size, s->stream, s->label);
+  drop_segment(s);
+}
+
+void CachingAllocator::drop_segment(Segment* s) noexcept {
+  drop_node(s->first);
+  --s->home->segments;
   (s->before ? s->before->next : segments_) = s->next;
   if (s->next) s->next->before = s->before;
   delete s;
@@ -124,6 +168,12 @@ void CachingAllocator::empty_cache() {
     process_pending(true);
   }
   release_segments();
+}
+
+size_t CachingAllocator::total() {
+  size_t free_bytes = 0;
+  if (total_ == 0) hal::call<&Table::memory_info>(device_, "memory info", &free_bytes, &total_);
+  return total_;
 }
 
 void CachingAllocator::set_fraction(double fraction) {

@@ -26,8 +26,8 @@ struct StreamUse {
 };
 
 // pending: freed, but a stream may still use it; cached: freed into a thread's front, still cut out
-// of its segment.
-enum class BlockState : int8_t { free, in_use, pending, cached };
+// of its segment; unmapped: a part of an expandable segment without memory.
+enum class BlockState : int8_t { free, in_use, pending, cached, unmapped };
 
 struct Block {
   void* data = nullptr;
@@ -42,6 +42,7 @@ struct Block {
   std::atomic<BlockState> state{BlockState::free};  // fronts change it without the lock: relaxed
   std::atomic<uint32_t> step{0};  // the forward that it was handed out in; relaxed, as state
   int8_t front_class = -1;        // size class of the thread-local fronts, -1: not theirs
+  uint64_t freed = 0;             // when, in blocks that the allocator has freed so far
 
   Label label() const noexcept {
     return {op.load(std::memory_order_relaxed), module.load(std::memory_order_relaxed), 0, nullptr};
@@ -56,6 +57,7 @@ struct Block {
   BlockState get_state() const noexcept { return state.load(std::memory_order_relaxed); }
   void set_state(BlockState s) noexcept { state.store(s, std::memory_order_relaxed); }
   bool is_split() const { return before != nullptr || after != nullptr; }
+  bool is_oversize() const;
 };
 
 struct Segment {
@@ -64,10 +66,16 @@ struct Segment {
   size_t size = 0;
   uint32_t stream = 0;
   PoolKind pool = kSmallPool;
-  Home* home = nullptr;  // where its free blocks lie
+  bool expandable = false;  // a range of addresses with memory here and there
+  bool oversize = false;    // larger than what is cut
+  Home* home = nullptr;     // where its free blocks lie
   Block* first = nullptr;
   Segment *next = nullptr, *before = nullptr;
   Label label;
+
+  bool is_idle() const;
 };
+
+inline bool Block::is_oversize() const { return segment->oversize && !is_split(); }
 
 }  // namespace flambeau

@@ -81,4 +81,9 @@ struct Home {
   bool kept = false;  // a private pool's, which somebody holds: nothing goes back to the device
 };
 
+// Whether the whole of it can go back to the device.
+inline bool Segment::is_idle() const {
+  return !expandable && !home->kept && first->get_state() == BlockState::free && !first->is_split();
+}
+
 }  // namespace flambeau

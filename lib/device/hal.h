@@ -83,6 +83,13 @@ struct Table {
   Status (*deallocate)(int device, void* data, size_t bytes);
   Status (*allocate_host)(int device, size_t bytes, void** out);
   Status (*deallocate_host)(int device, void* data, size_t bytes);
+  // Addresses for memory to come, of which parts get memory and lose it again, in pages of 2 MiB;
+  // null for the cpu. `map` is out of memory as `allocate` is, `unmap` takes whole mapped parts and
+  // waits for the device as `deallocate` does. `reserve` is out of memory where addresses are.
+  Status (*reserve)(int device, size_t bytes, void** out);
+  Status (*release)(int device, void* data, size_t bytes);
+  Status (*map)(int device, void* data, size_t bytes);
+  Status (*unmap)(int device, void* data, size_t bytes);
   // The caching allocator hands a piece of a segment out or takes it back, in the order of
   // `stream`.
   Status (*note_block)(int device, void* stream, BlockNote note, void* data, size_t bytes);

@@ -16,6 +16,8 @@ enum class TraceAction : int8_t {
   free_completed,
   segment_alloc,
   segment_free,
+  segment_map,
+  segment_unmap,
   oom
 };
 

@@ -33,21 +33,26 @@ const char* state_name(BlockState s) {
 }
 
 const char* action_name(TraceAction a) {
-  constexpr const char* names[] = {"alloc",         "free_requested", "free_completed",
-                                   "segment_alloc", "segment_free",   "oom"};
+  constexpr const char* names[] = {
+      "alloc",        "free_requested", "free_completed", "segment_alloc",
+      "segment_free", "segment_map",    "segment_unmap",  "oom"};
   return names[int(a)];
 }
 
 struct Sums {
-  size_t allocated = 0, active = 0, requested = 0;
+  size_t total = 0, allocated = 0, active = 0, requested = 0;
 };
 
-std::string blocks_json(const Segment& s, Sums& sums) {
+bool has_memory(const Block* b) { return b && b->get_state() != BlockState::unmapped; }
+
+// From `b` to where the memory ends.
+std::string blocks_json(const Block* b, Sums& sums) {
   std::string out;
-  for (const Block* b = s.first; b; b = b->after) {
+  for (; has_memory(b); b = b->after) {
     const BlockState state = b->get_state();
     const size_t requested =
         state == BlockState::in_use || state == BlockState::pending ? b->requested.load() : 0;
+    sums.total += b->size;
     if (state == BlockState::in_use) sums.allocated += b->size;
     if (state == BlockState::in_use || state == BlockState::pending) sums.active += b->size;
     sums.requested += requested;
@@ -58,17 +63,18 @@ std::string blocks_json(const Segment& s, Sums& sums) {
   return out;
 }
 
-std::string segment_json(const Segment& s, Device d) {
+// An expandable one is as many segments as parts of it have memory.
+std::string segment_json(const Segment& s, const Block* first, Device d) {
   Sums sums;
-  const std::string blocks = blocks_json(s, sums);
+  const std::string blocks = blocks_json(first, sums);
   return cat_text(
       "{\"device\":", d.index, ",\"device_type\":", quoted(to_string(Device{d.type, -1})),
-      ",\"address\":", reinterpret_cast<uintptr_t>(s.data), ",\"total_size\":", s.size,
+      ",\"address\":", reinterpret_cast<uintptr_t>(first->data), ",\"total_size\":", sums.total,
       ",\"allocated_size\":", sums.allocated, ",\"active_size\":", sums.active,
       ",\"requested_size\":", sums.requested, ",\"stream\":", s.stream, ",\"segment_type\":\"",
       s.pool == kSmallPool ? "small" : "large",
-      "\",\"segment_pool_id\":[0,0],\"is_expandable\":false,\"frames\":", frames(s.label),
-      ",\"blocks\":[", blocks, "]}");
+      "\",\"segment_pool_id\":[0,0],\"is_expandable\":", s.expandable ? "true" : "false",
+      ",\"frames\":", frames(s.label), ",\"blocks\":[", blocks, "]}");
 }
 
 std::string entry_json(const TraceEntry& e) {
@@ -86,16 +92,17 @@ std::string memory_snapshot_json() {
   std::string segments, traces;
   for (CachingAllocator* a : all_allocators()) {
     a->each_segment([&](const Segment& s) {
-      segments += (segments.empty() ? "" : ",") + segment_json(s, a->device());
+      for (const Block* b = s.first; b; b = b->after)
+        if (has_memory(b) && !has_memory(b->before))
+          segments += (segments.empty() ? "" : ",") + segment_json(s, b, a->device());
     });
     std::string trace;
     a->each_trace(
         [&](const TraceEntry& e) { trace += (trace.empty() ? "" : ",") + entry_json(e); });
     traces += cat_text(traces.empty() ? "" : ",", "[", trace, "]");
   }
-  return cat_text(
-      "{\"segments\":[", segments, "],\"device_traces\":[", traces,
-      "],\"allocator_settings\":{\"max_split_size\":-1,\"expandable_segments\":false}}");
+  return cat_text("{\"segments\":[", segments, "],\"device_traces\":[", traces,
+                  "],\"allocator_settings\":", settings_json(allocator_settings()), "}");
 }
 
 void record_memory_history(size_t max_entries) {

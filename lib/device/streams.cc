@@ -52,8 +52,10 @@ const CarriedChoice carried_choice;
 
 bool launch_blocking() {
   static const bool on = [] {
-    const char* text = std::getenv("FLAMBEAU_LAUNCH_BLOCKING");
-    return text != nullptr && text[0] == '1';
+    for (const char* text :
+         {std::getenv("FLAMBEAU_LAUNCH_BLOCKING"), std::getenv("CUDA_LAUNCH_BLOCKING")})
+      if (text) return text[0] == '1';
+    return false;
   }();
   return on;
 }

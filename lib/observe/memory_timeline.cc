@@ -27,8 +27,10 @@ std::pair<int64_t, int64_t> changes(const TraceEntry& e) {
     case TraceAction::free_requested:
       return {-bytes, 0};
     case TraceAction::segment_alloc:
+    case TraceAction::segment_map:
       return {0, bytes};
     case TraceAction::segment_free:
+    case TraceAction::segment_unmap:
       return {0, -bytes};
     default:
       return {0, 0};

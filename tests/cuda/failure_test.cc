@@ -46,6 +46,13 @@ float work() {
   }
 }
 
+// What CUDA still holds for this process when the caches are empty.
+size_t left() {
+  empty_cache(kCuda);
+  empty_pinned_cache();
+  return cuda_runtime::live();
+}
+
 // The error of a piece of work; a test that expects one fails where there is none.
 template <class F>
 Error error_of(F&& f) {
@@ -60,6 +67,7 @@ Error error_of(F&& f) {
 
 TEST(Failures, OfAnyCallLeaveAProgramThatGoesOn) {
   EXPECT_EQ(work(), 8);
+  const size_t before = left();
   for (const cudaError_t error :
        {cudaErrorUnknown, cudaErrorMemoryAllocation, cudaErrorInvalidValue})
     for (int n = 0;; ++n) {
@@ -73,6 +81,7 @@ TEST(Failures, OfAnyCallLeaveAProgramThatGoesOn) {
       const std::string when = cat_text("after call ", n, " of the runtime answered ", error);
       ASSERT_NO_THROW(EXPECT_EQ(work(), 8) << when) << when;
       ASSERT_EQ(cuda_runtime::breaches(), 0) << when;
+      ASSERT_EQ(left(), before) << when;
     }
 }
 
@@ -95,20 +104,39 @@ TEST(Failures, OfALaunchSayWhatToDo) {
 }
 
 // In a process of its own, which ends in order.
-void lose_the_device() {
+void lose_the_device(const char* call, cudaError_t error) {
   EXPECT_EQ(work(), 8);
-  fail_calls("cudaEventSynchronize", cudaErrorIllegalAddress);
+  fail_calls(call, error);
   for (int i = 0; i < 3; ++i) {
     const Error e = error_of(work);
     EXPECT_EQ(e.code, Code::device_lost) << e.what();
-    EXPECT_NE(std::string(e.what()).find("illegal memory access"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find(cudaGetErrorString(error)), std::string::npos) << e.what();
   }
   std::exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
 TEST(Failures, ThatLoseADeviceStay) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(lose_the_device(), testing::ExitedWithCode(0), "");
+  const auto ends = testing::ExitedWithCode(0);
+  EXPECT_EXIT(lose_the_device("cudaEventSynchronize", cudaErrorIllegalAddress), ends, "");
+  EXPECT_EXIT(lose_the_device("cudaLaunchKernel", cudaErrorLaunchFailure), ends, "");
+}
+
+// By NVML's word and by the driver's own, each in a process of its own.
+void find_an_old_driver(const char* nvml) {
+  setenv("FLAMBEAU_STANDIN_DRIVER", "12020", 1);
+  setenv("FLAMBEAU_STANDIN_NVML", nvml, 1);
+  EXPECT_EQ(device_count(DeviceType::cuda), 0);
+  const Error e = error_of(work);
+  EXPECT_EQ(e.code, Code::driver_too_old) << e.what();
+  EXPECT_NE(std::string(e.what()).find("it serves CUDA 12.2"), std::string::npos) << e.what();
+  std::exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST(Failures, OfAnOldDriverSayWhichOneItIs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(find_an_old_driver("works"), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(find_an_old_driver("broken"), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -95,6 +95,24 @@ TEST_F(Provider, StreamsRunInTheOrderOfTheirEvents) {
   EXPECT_EQ(back, given);
 }
 
+TEST_F(Provider, StreamsThatOthersMadeAreUsedAndLeftAlone) {
+  cudaStream_t theirs = nullptr;
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithPriority(&theirs, cudaStreamNonBlocking, 0), cudaSuccess);
+  const Stream s = external_stream(kCuda0, theirs);
+  EXPECT_EQ(external_stream(kCuda0, theirs), s);
+  const std::vector<float> given = counted(500);
+  std::vector<float> back(given.size());
+  {
+    const StreamScope on(s);
+    const Buffer a(kCuda0, given.size());
+    copy_bytes(a.data(), kCuda0, given.data(), kCpu, 2000, false);
+    copy_bytes(back.data(), kCpu, a.data(), kCuda0, 2000, false);
+  }
+  EXPECT_EQ(back, given);
+  EXPECT_EQ(cudaStreamDestroy(theirs), cudaSuccess);
+}
+
 TEST_F(Provider, GraphsAreReplayed) {
   const Stream s = create_stream(kCuda0);
   const StreamScope on(s);

@@ -355,6 +355,7 @@ CALLS = {
     "lstm": lambda m: m.sequence(4),
     "lstm_cell": lambda m: m.cells(4) | {"hx": values.handles([m.f32(2, 4)] * 2)},
     "lu_unpack": unpacked,
+    "memory_set_allocator_settings": lambda m: {"settings": m.text("backend:native")},
     "memory_stat": lambda m: {"key": m.text("num_ooms")},
     "memory_timeline": recording,
     "module_buffer": lambda m: {"module": m.norm(), "path": m.text("running_mean")},

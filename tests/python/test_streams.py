@@ -1,9 +1,12 @@
-"""Streams and events of devices, in a process of its own with two simulated ones."""
+"""Streams and events of devices, and what the environment decides of their launches and memory, in
+processes of their own with simulated devices."""
 
 import os
 import pathlib
 import subprocess
 import sys
+
+import pytest
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "bindings" / "python"
 
@@ -25,13 +28,83 @@ later = torch.Event("cuda:1", enable_timing=True)
 later.record(stream)
 later.synchronize()
 assert event.elapsed_time(later) >= 0 and torch.Event().device == torch.device("cuda")
+
+least, greatest = torch.cuda.Stream.priority_range()
+assert torch.cuda.Stream(priority=greatest).priority == greatest < least == stream.priority
+others = torch.cuda.ExternalStream(stream.cuda_stream, "cuda:1")
+assert others == stream and others.cuda_stream == stream.cuda_stream
+assert torch.cuda.can_device_access_peer(0, 1) and torch.cuda.can_device_access_peer("cuda:1", 0)
+
+torch.cuda.set_per_process_memory_fraction(0.5, "cuda:1")
+assert torch.cuda.get_per_process_memory_fraction(1) == 0.5
+assert torch.cuda.get_per_process_memory_fraction(0) == 1
+torch.ones(10 << 20, device="cuda:0")
+for refused, problem in (
+    (lambda: torch.ones(10 << 20, device="cuda:1"), "limit by set_per_process_memory_fraction"),
+    (lambda: torch.cuda.Event(interprocess=True), "interprocess"),
+    (lambda: torch.cuda.cudart(), "mem_get_info"),
+    (lambda: torch.cuda.memory.change_current_allocator(None), "own"),
+):
+    try:
+        refused()
+    except RuntimeError as e:
+        assert problem in str(e), e
+    else:
+        raise AssertionError(problem)
+"""
+
+BLAMES = """
+import flambeau as torch
+
+x, bad = torch.arange(3.0, device="cuda"), torch.tensor([7], device="cuda")
+try:
+    y = x[bad]
+    print("went on")
+    y.tolist()
+except IndexError as e:
+    print(e)
+"""
+
+SETTINGS = """
+import flambeau as torch
+
+x = torch.ones(1 << 20, device="cuda")
+(segment,) = torch.cuda.memory_snapshot()
+assert segment["is_expandable"] and torch.cuda.get_allocator_backend() == "native"
+torch.cuda.memory._set_allocator_settings("max_split_size_mb:64")
+y = torch.ones(6 << 20, device="cuda")
+assert [s["is_expandable"] for s in torch.cuda.memory_snapshot()].count(True) == 1
+try:
+    torch.cuda.memory._set_allocator_settings("backend:cudaMallocAsync")
+except ValueError as e:
+    print(e)
 """
 
 
-def test_streams_and_events_of_a_named_device():
-    environment = dict(os.environ, FLAMBEAU_SIM="devices=2,as=cuda,memory=64MiB")
-    environment["PYTHONPATH"] = str(PACKAGE)
+def run(program, **environment):
+    environment = {"FLAMBEAU_SIM": "devices=2,as=cuda,memory=64MiB", **environment}
+    environment = os.environ | environment | {"PYTHONPATH": str(PACKAGE)}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_streams_and_events_of_a_named_device():
+    run(PROGRAM)
+
+
+@pytest.mark.parametrize("name", ["CUDA_LAUNCH_BLOCKING", "FLAMBEAU_LAUNCH_BLOCKING"])
+def test_launches_that_block_fail_where_they_are_called(name):
+    lazy = {"FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy,kernels=emu"}
+    assert run(BLAMES, **lazy).startswith("went on\n")
+    assert "index 7 is out of bounds" in run(BLAMES, **lazy, **{name: "1"}).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["FLAMBEAU_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
+)
+def test_settings_of_the_allocator_have_the_words_of_torch(name):
+    told = run(SETTINGS, **{name: "backend:native,expandable_segments:True"})
+    assert '"backend:cudaMallocAsync"; accepted are expandable_segments:True|False' in told

@@ -2,11 +2,10 @@
 // only a reset of the device, after which nothing of it can be used, takes a context away.
 #include "device/cuda/context.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <atomic>
 
+#include "device/cuda/driver.h"
 #include "device/limits.h"
 
 namespace flambeau::cuda {
@@ -16,11 +15,8 @@ namespace {
 using GetState = int (*)(int device, unsigned* flags, int* active);
 
 GetState get_state() {
-  static const GetState found = [] {
-    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    void* const f = driver ? dlsym(driver, "cuDevicePrimaryCtxGetState") : nullptr;
-    return reinterpret_cast<GetState>(f);
-  }();
+  static const auto found =
+      reinterpret_cast<GetState>(driver::function("cuDevicePrimaryCtxGetState"));
   return found;
 }
 

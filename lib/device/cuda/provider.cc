@@ -8,6 +8,7 @@
 #include "device/cuda/blas.h"
 #include "device/cuda/blas_lt.h"
 #include "device/cuda/monitor.h"
+#include "device/cuda/pages.h"
 #include "device/cuda/peer.h"
 #include "device/cuda/properties.h"
 #include "device/cuda/status.h"
@@ -241,6 +242,10 @@ hal::Table make_table() {
   t.deallocate = deallocate;
   t.allocate_host = allocate_host;
   t.deallocate_host = deallocate_host;
+  t.reserve = reserve;
+  t.release = release;
+  t.map = map;
+  t.unmap = unmap;
   t.note_block = [](int, void*, hal::BlockNote, void*, size_t) { return Status::ok; };
   t.is_pageable = is_pageable;
   t.copy = copy;

@@ -1,6 +1,6 @@
 // The arena's pages; see arena.h. Segments are cut in granules of 2 MiB, as a GPU's driver does.
-// Twice the capacity in addresses keeps holes between segments from failing an allocation that
-// fits.
+// Several times the capacity in addresses keep holes between segments from failing an allocation
+// that fits, and leave room for ranges that are reserved.
 #include "device/sim/arena.h"
 
 #include <fcntl.h>
@@ -36,7 +36,10 @@ Arena& Arena::instance() {
 }
 
 Arena::Arena() : devices_(size_t(config().devices)) {
-  const size_t per_device = 2 * granules(config().memory) + 16;
+  const size_t all = devices_.size() * config().memory;
+  const size_t times =
+      std::clamp((kPeriod - kLowest) / std::max(all, kGranule), size_t(4), size_t(16));
+  const size_t per_device = times * granules(config().memory) + 16;
   stride_ = per_device * kGranule;
   size_ = stride_ * devices_.size();
   live_ = std::vector<std::atomic<bool>>(per_device * devices_.size());
@@ -100,35 +103,55 @@ bool Arena::set_access(size_t offset, size_t bytes, bool open) {
 }
 
 void* Arena::allocate(int device, size_t bytes) {
-  std::lock_guard lock(mutex_);
-  Device& d = devices_[size_t(device)];
-  const size_t n = granules(bytes);
-  if (d.used + n * kGranule > d.capacity) return nullptr;
-  size_t first = 0;
-  for (size_t run = 0, i = 0; i < d.taken.size(); ++i) {
-    run = d.taken[i] ? 0 : run + 1;
-    if (run < n) continue;
-    first = i + 1 - n;
-    const size_t offset = size_t(device) * stride_ + first * kGranule;
-    if (!set_access(offset, n * kGranule, true)) return nullptr;
-    const KeyOpen open(key_);
-    std::memset(reinterpret_cast<void*>(base_ + distance_ + offset), kPoison, n * kGranule);
-    for (size_t k = 0; k < n; ++k) d.taken[first + k] = true, live_[offset / kGranule + k] = true;
-    d.used += n * kGranule;
-    return reinterpret_cast<void*>(base_ + offset);
-  }
+  void* const data = reserve(device, bytes);
+  if (!data || map(device, data, bytes)) return data;
+  release(device, data, bytes);
   return nullptr;
 }
 
 void Arena::deallocate(int device, void* data, size_t bytes) {
+  unmap(device, data, bytes);
+  release(device, data, bytes);
+}
+
+void* Arena::reserve(int device, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  std::vector<bool>& taken = devices_[size_t(device)].taken;
+  const size_t n = granules(bytes);
+  for (size_t run = 0, i = 0; i < taken.size(); ++i) {
+    run = taken[i] ? 0 : run + 1;
+    if (run < n) continue;
+    std::fill_n(taken.begin() + ptrdiff_t(i + 1 - n), n, true);
+    return reinterpret_cast<void*>(base_ + size_t(device) * stride_ + (i + 1 - n) * kGranule);
+  }
+  return nullptr;
+}
+
+void Arena::release(int device, void* data, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  const size_t first = (address(data) - base_ - size_t(device) * stride_) / kGranule;
+  std::fill_n(devices_[size_t(device)].taken.begin() + ptrdiff_t(first), granules(bytes), false);
+}
+
+bool Arena::map(int device, void* data, size_t bytes) {
   std::lock_guard lock(mutex_);
   Device& d = devices_[size_t(device)];
   const size_t offset = address(data) - base_, n = granules(bytes);
+  if (d.used + n * kGranule > d.capacity || !set_access(offset, n * kGranule, true)) return false;
+  const KeyOpen open(key_);
+  std::memset(reinterpret_cast<void*>(base_ + distance_ + offset), kPoison, n * kGranule);
+  for (size_t k = 0; k < n; ++k) live_[offset / kGranule + k] = true;
+  d.used += n * kGranule;
+  return true;
+}
+
+void Arena::unmap(int device, void* data, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  const size_t offset = address(data) - base_, n = granules(bytes);
   set_access(offset, n * kGranule, false);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(offset), off_t(n * kGranule));
-  const size_t first = (offset - size_t(device) * stride_) / kGranule;
-  for (size_t k = 0; k < n; ++k) d.taken[first + k] = false, live_[offset / kGranule + k] = false;
-  d.used -= n * kGranule;
+  for (size_t k = 0; k < n; ++k) live_[offset / kGranule + k] = false;
+  devices_[size_t(device)].used -= n * kGranule;
 }
 
 size_t Arena::used(int device) const {

@@ -19,6 +19,11 @@ class Arena {
 
   void* allocate(int device, size_t bytes);  // null where the device is full
   void deallocate(int device, void* data, size_t bytes);
+  // The halves of both: addresses in whole granules (null where there are no more), and memory.
+  void* reserve(int device, size_t bytes);
+  void release(int device, void* data, size_t bytes);
+  bool map(int device, void* data, size_t bytes);  // false where the device is full
+  void unmap(int device, void* data, size_t bytes);
   size_t used(int device) const;
   size_t capacity(int device) const;
   void set_capacity(int device, size_t bytes);

@@ -99,13 +99,30 @@ Status allocate(int device, size_t bytes, void** out) {
 }
 
 // As on a GPU, giving memory back waits for the device.
-Status deallocate(int device, void* data, size_t bytes) {
+template <auto give>
+Status give_back(int device, void* data, size_t bytes) {
   Machine& m = Machine::instance();
   auto lock = m.lock();
   m.finish_device(lock, device);
   m.forget(data, bytes);
-  Arena::instance().deallocate(device, data, bytes);
+  (Arena::instance().*give)(device, data, bytes);
   return Status::ok;
+}
+
+Status reserve(int device, size_t bytes, void** out) {
+  *out = Arena::instance().reserve(device, bytes);
+  return *out ? Status::ok : Status::out_of_memory;
+}
+
+Status release(int device, void* data, size_t bytes) {
+  Arena::instance().release(device, data, bytes);
+  return Status::ok;
+}
+
+Status map(int device, void* data, size_t bytes) {
+  return with_machine(device, [&](Machine&, Machine::Lock&) {
+    return Arena::instance().map(device, data, bytes) ? Status::ok : Status::out_of_memory;
+  });
 }
 
 Status allocate_host(int device, size_t bytes, void** out) {
@@ -413,9 +430,13 @@ hal::Table make_table() {
   t.memory_info = memory_info;
   t.synchronize = synchronize;
   t.allocate = allocate;
-  t.deallocate = deallocate;
+  t.deallocate = give_back<&Arena::deallocate>;
   t.allocate_host = allocate_host;
   t.deallocate_host = deallocate_host;
+  t.reserve = reserve;
+  t.release = release;
+  t.map = map;
+  t.unmap = give_back<&Arena::unmap>;
   t.note_block = note_block;
   t.is_pageable = is_pageable;
   t.copy = copy;

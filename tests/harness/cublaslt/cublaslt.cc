@@ -1,6 +1,7 @@
 // A stand-in for cuBLASLt with its ABI, as far as device/cuda/blas_lt.h binds it: products by plain
 // loops, in the order of their stream. An algorithm holds the caller to what the heuristic was
-// told: operands and bias aligned as promised (256 bytes where nothing was), and the workspace. It
+// told: operands and bias aligned as promised (256 bytes where nothing was), and the workspace, all
+// of them whole in memory of the current device. It
 // can be told to be too old, to have no algorithm, or to fail at the product:
 // FLAMBEAU_STANDIN_CUBLASLT=old, =none, =fails.
 #include <algorithm>
@@ -53,7 +54,7 @@ bool told(const char* what) {
 
 int breach(const char* what, const void* at, uint64_t wanted) {
   char text[160];
-  std::snprintf(text, sizeof text, "cublasLtMatmul: %s at %p: %llu bytes were promised", what, at,
+  std::snprintf(text, sizeof text, "cublasLtMatmul: %s at %p, of %llu bytes", what, at,
                 static_cast<unsigned long long>(wanted));
   standin_breach(text);
   return kInvalid;
@@ -76,6 +77,14 @@ template <class T> int set(T& member, const void* value, size_t bytes) {
 uint64_t alignment(const void* p) {
   const auto address = reinterpret_cast<uintptr_t>(p);
   return address ? address & -address : 256;
+}
+
+size_t bytes_of(int type) { return type == kReal64 ? 8 : type == kReal32 ? 4 : 2; }
+
+// From the first to the last element that is read or written.
+size_t bytes_of(const LayoutTag& l) {
+  const int64_t last = (l.batches - 1) * l.step + int64_t(l.cols - 1) * l.ld + int64_t(l.rows);
+  return size_t(last) * bytes_of(l.type);
 }
 
 struct Product {
@@ -220,6 +229,13 @@ SHOWN int cublasLtMatmul(Handle, Desc desc, const void* alpha, const void* a, La
   for (int i = 0; i < 5; ++i)
     if (operands[i] && alignment(operands[i]) < algo->data[i])
       return breach(names[i], operands[i], algo->data[i]);
+  const size_t sizes[] = {bytes_of(*a_layout), bytes_of(*b_layout), bytes_of(*c_layout),
+                          bytes_of(*d_layout), d_layout->rows * bytes_of(d_layout->type)};
+  for (int i = 0; i < 5; ++i)
+    if (operands[i] && !standin_holds(operands[i], sizes[i]))
+      return breach("no memory of the current device", operands[i], sizes[i]);
+  if (bytes && !standin_holds(workspace, bytes))
+    return breach("no memory of the current device for the workspace", workspace, bytes);
   if (bytes && alignment(workspace) < kWorkspaceAligned)
     return breach("the workspace", workspace, kWorkspaceAligned);
   const bool wide = desc->scale == kReal64;

@@ -51,10 +51,16 @@ extern std::atomic<int> global_captures;  // of all threads, those that bind all
 extern thread_local cudaStreamCaptureMode capture_mode;  // how this thread takes them
 extern thread_local bool in_host_function;               // CUDA may not be called
 
+// Memory that came by pages, which calls may use from now on, or no more.
+void add_pages(const void* p, size_t bytes, int device);
+void remove_pages(const void* p);
+
 std::set<int> contexts();                      // devices that have one
 const std::set<std::pair<int, int>>& peers();  // (from, to) between which copies go directly
 bool is_initialised();                         // CUDA, in this process
 int breaches();                                // so far
+size_t live();                                 // allocations and graphs, of which none must be left
+size_t live_graphs();                          // of these
 void forgive();                                // a test broke it on purpose
 
 // From now on the call of the function (of any where it is null) after `passed` of them answers

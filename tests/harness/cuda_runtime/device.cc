@@ -136,6 +136,7 @@ cudaError_t cudaDeviceSynchronize() {
   X(cudaErrorInvalidResourceHandle, "invalid resource handle")                           \
   X(cudaErrorNotReady, "device not ready")                                               \
   X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                 \
+  X(cudaErrorLaunchFailure, "unspecified launch failure")                                \
   X(cudaErrorNotPermitted, "operation not permitted")                                    \
   X(cudaErrorNotSupported, "operation not supported")                                    \
   X(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution")       \

@@ -91,6 +91,10 @@ SHOWN void standin_makes_context(int device) {
   if (device >= 0 && device < most_devices) has_context[device] = 1;
 }
 
+static int (*holds)(const void *p, size_t bytes);
+SHOWN void standin_offers_memory(int (*given)(const void *, size_t)) { holds = given; }
+SHOWN int standin_holds(const void *p, size_t bytes) { return holds(p, bytes); }
+
 /* The stand-in for the runtime says how; libraries of kernels use it. */
 SHOWN void standin_offers(enqueue given) { way = given; }
 SHOWN void standin_enqueues(void *stream, const char *name, void (*run)(void *, const void *),

@@ -44,6 +44,9 @@ struct standin_tracer {
 void standin_offers_tracer(const struct standin_tracer* given);
 const struct standin_tracer* standin_traces(void);
 
+/* Whether all these bytes are memory of the calling thread's device. */
+void standin_offers_memory(int (*holds)(const void* p, size_t bytes));
+int standin_holds(const void* p, size_t bytes);
 void standin_breach(const char* text);
 int standin_breaches(void);
 void standin_forgive(void);

@@ -6,6 +6,7 @@
 
 #include "contract.h"
 #include "device/sim/arena.h"
+#include "driver.h"
 
 using namespace cuda_runtime;
 using flambeau::hal::Copy;
@@ -18,6 +19,7 @@ constexpr int kPinned = -1, kRegistered = -2;
 struct Piece {
   size_t bytes;
   int device;  // page-locked memory of the host: kPinned, or kRegistered where it was ordinary
+  bool mapped = false;  // by pages, beside others
 };
 
 std::mutex g_mutex;
@@ -38,8 +40,13 @@ const Piece* piece_of(const void* p, size_t bytes) {
   const std::lock_guard lock(g_mutex);
   auto at = pieces().upper_bound(address(p));
   if (at == pieces().begin()) return nullptr;
-  --at;
-  return address(p) + bytes <= at->first + at->second.bytes ? &at->second : nullptr;
+  const Piece& first = (--at)->second;
+  uintptr_t end = at->first + first.bytes;
+  for (++at; first.mapped && at != pieces().end() && at->first == end; ++at) {
+    if (!at->second.mapped || at->second.device != first.device) break;
+    end += at->second.bytes;
+  }
+  return address(p) + bytes <= end ? &first : nullptr;
 }
 
 bool is_on(const void* p, size_t bytes, int device) {
@@ -50,6 +57,10 @@ bool is_locked(const void* p, size_t bytes) {
   const Piece* piece = piece_of(p, bytes);
   return piece && piece->device < 0;
 }
+[[maybe_unused]] const bool offered = (standin_offers_memory([](const void* p, size_t n) {
+                                         return int(is_on(p, n, current_device));
+                                       }),
+                                       true);
 bool is_device(const void* p) { return flambeau::sim::Arena::instance().contains(p); }
 
 // Takes an allocation of the kind out, kPinned, kRegistered, or 0 for any device's; its size, or 0
@@ -57,7 +68,7 @@ bool is_device(const void* p) { return flambeau::sim::Arena::instance().contains
 size_t take(const void* p, int kind) {
   const std::lock_guard lock(g_mutex);
   const auto at = pieces().find(address(p));
-  if (at == pieces().end() || std::min(at->second.device, 0) != kind) return 0;
+  if (at == pieces().end() || std::min(at->second.device, 0) != kind || at->second.mapped) return 0;
   const size_t bytes = at->second.bytes;
   pieces().erase(at);
   return bytes;
@@ -69,6 +80,21 @@ cudaError_t move(const Call& call, cudaStream_t stream, const Copy& c) {
 }
 
 }  // namespace
+
+namespace cuda_runtime {
+
+size_t live() {
+  const std::lock_guard lock(g_mutex);
+  return pieces().size() + live_graphs();
+}
+
+void add_pages(const void* p, size_t bytes, int device) { add(p, {bytes, device, true}); }
+void remove_pages(const void* p) {
+  const std::lock_guard lock(g_mutex);
+  pieces().erase(address(p));
+}
+
+}  // namespace cuda_runtime
 
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
   const Call call("cudaMemGetInfo");

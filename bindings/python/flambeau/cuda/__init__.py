@@ -3,6 +3,7 @@ says `as=cuda`."""
 
 from types import SimpleNamespace as _SimpleNamespace
 
+from .. import _refused
 from .._call import _fast
 from .._deprecated.tensor_types import CUDA as _TYPES
 from .._errors import OutOfMemoryError
@@ -18,6 +19,9 @@ from . import streams as _streams
 from ._numbered import numbered as _numbered
 
 globals().update({**_TYPES, **_own(_memory, _streams)})
+cudart = _refused.function(
+    "torch.cuda", "cudart", "CUDA's runtime is inside the library; mem_get_info and profiler do it"
+)
 memory_cached, max_memory_cached = _memory.memory_cached, _memory.max_memory_cached
 
 

@@ -1,5 +1,6 @@
 """Memory of GPUs as the caching allocator counts it, under PyTorch's names."""
 
+from .. import _refused
 from .._gen import api
 from .._memory import asking as _asking
 from .._memory import of_device as _of_device
@@ -58,6 +59,22 @@ def _dump_snapshot(filename="dump_snapshot.pickle"):
 
     with open(filename, "wb") as file:
         pickle.dump(_snapshot(), file)
+
+
+globals().update(
+    _refused.names(
+        __name__,
+        "CUDAPluggableAllocator change_current_allocator caching_allocator_alloc "
+        "caching_allocator_delete",
+        "memory comes from flambeau's own cache",
+    )
+)
+_set_allocator_settings = api.memory_set_allocator_settings
+
+
+def get_allocator_backend():
+    """The cache is flambeau's own."""
+    return "native"
 
 
 def empty_cache():

@@ -23,6 +23,11 @@ class Stream(Holder):
     priority = property(lambda self: api.stream_priority(self))
     cuda_stream = property(lambda self: int(ffi.cast("intptr_t", api.stream_native(self))))
 
+    @staticmethod
+    def priority_range():
+        """The least and the most urgent priority."""
+        return 0, -1
+
     query, synchronize = api.stream_query, api.stream_synchronize
     wait_stream = api.stream_wait_stream
 
