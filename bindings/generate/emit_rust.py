@@ -14,7 +14,16 @@ import rust_types
 from emit_rust_ffi import HEADER, identifier, rust_type
 from emit_rust_ffi import field as sys_field
 from model import Api, Function, Param, pointee
-from rust_model import Argument, RustApi, argument, field, is_option, namespace, type_name
+from rust_model import (
+    Argument,
+    RustApi,
+    argument,
+    field,
+    is_option,
+    namespace,
+    needs_word,
+    type_name,
+)
 
 OPTIONS = "options_of"
 IN_PLACE = 2  # so many options are a struct, where C has none, too
@@ -33,6 +42,9 @@ class Method:
         ]
         if f.extends:  # whose parameters are why it is called
             visible = [dataclasses.replace(p, default=None) for p in visible]
+        self.alone = needs_word(f)  # the form without defaults
+        if self.alone:
+            visible = [dataclasses.replace(p, default=None) if p.or_number else p for p in visible]
         self.arguments = [argument(rust, f, p) for p in visible]
         self.needed = [a for a in self.arguments if a.default is None]
         chosen = [a for a in self.arguments if a.default is not None and is_option(a.param)]
@@ -55,8 +67,8 @@ class Method:
             return self._function(name, self.needed, self._body(), None, indent)
         full = f"{name[:-1]}_with_" if name.endswith("_") else f"{name}_with"
         full = full.removeprefix("r#")
-        short = self._forward(full)
-        return self._function(name, self.needed, short, None, indent) + self._function(
+        forward = [] if self.alone else [name, self.needed, self._forward(full), None, indent]
+        return (self._function(*forward) if forward else "") + self._function(
             full, self.needed + self.extra, self._body(), self.options, indent
         )
 

@@ -214,10 +214,18 @@ class RustApi:
             f.namespace == "ops"
             and p.kind == "tensor"
             and not p.mutable
-            and not p.nullable
+            and (p.or_number or not p.nullable)
             and f.result["kind"] == "handle"
             and not (self.places[f.name].method and p is f.params[0])
         )
+
+
+def needs_word(f: Function) -> bool:
+    """Whether a call means nothing without an operand or option that has a default: C takes such
+    options in place, beside its struct of the others, or may have a number for each operand."""
+    others = [p for p in f.params[1:] if not p.mutable]
+    beside = bool(f.options) and any(is_option(p) and not p.option for p in others)
+    return beside or bool(others) and all(p.or_number and p.nullable for p in others)
 
 
 def creates(f: Function) -> bool:
@@ -267,7 +275,8 @@ def _scalar(rust: RustApi, p: Param, n: str) -> Argument:
 def _reference(rust: RustApi, f: Function, p: Param, n: str) -> Argument:
     name = "Tensor" if p.kind == "tensor" else rust.handles[pointee(p.type)]
     if rust.operand(f, p):
-        return Argument(p, "impl Operand", f"{n}.raw()", f"let {n} = {n}.hold();")
+        default = "None::<&Tensor>" if p.default else None
+        return Argument(p, "impl Operand", f"{n}.raw()", f"let {n} = {n}.hold();", default)
     unique = p.mutable and (
         p.kind == "tensor" or name == "Generator"
     )  # drawing from a generator writes to it

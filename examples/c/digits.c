@@ -19,7 +19,7 @@
 
 #define SMOOTHING 0.1 /* of labels while training: worth a percent of accuracy on so few images */
 
-enum { SIDE = 8, PIXELS = SIDE * SIDE, HIDDEN = 256, CLASSES = 10, WHITE = 16 };
+enum { SIDE = 8, PIXELS = SIDE * SIDE, HIDDEN = 256, CLASSES = 10, WHITE = 240 };
 
 typedef struct {
   const char *device, *data, *weights, *save, *logits, *plot;

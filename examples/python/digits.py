@@ -51,7 +51,7 @@ def digits(path):
     """(images, labels) to learn from and (images, labels) held out; pixels from 0 to 1."""
     data = load_file(path)
     return [
-        (data[f"{part}.images"].float() / 16, data[f"{part}.labels"].long())
+        (data[f"{part}.images"].float() / 240, data[f"{part}.labels"].long())
         for part in ("train", "test")
     ]
 

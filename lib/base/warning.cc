@@ -1,9 +1,11 @@
 // The sink of the process. A warning that is being given keeps its sink, so that another one may
-// be set meanwhile, by the sink itself too.
+// be set meanwhile, by the sink itself too. The first is told which settings were not understood.
 #include "base/warning.h"
 
 #include <mutex>
 #include <utility>
+
+#include "base/setting.h"
 
 namespace flambeau {
 
@@ -27,6 +29,10 @@ void set_warning_sink(std::shared_ptr<WarningSink> sink) {
     warnings_heard = sink != nullptr;
     std::swap(p.sink, sink);
   }  // the one before ends here, or with the warning that it is given
+  static std::atomic<bool> told = false;
+  if (warnings_heard && !told.exchange(true)) {
+    for (const std::string& text : setting_problems()) warn(text, "; it is ignored");
+  }
 }
 
 void give_warning(Warning kind, const std::string& text) {

@@ -2,7 +2,6 @@
 // memory out of use, so that an address means one object: a handle that is wrong is then named.
 #include "capi/handle_table.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <unwind.h>
 
@@ -13,14 +12,13 @@
 #include <cstring>
 #include <deque>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <typeinfo>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
 #include "base/quarantine.h"
+#include "base/setting.h"
 #include "base/thread_state.h"
 #include "capi/gen/targets.h"
 #include "capi/guard.h"
@@ -66,17 +64,6 @@ class Locked {
  private:
   std::lock_guard<std::mutex> lock_;
 };
-
-// "tensor f32[2, 3] on cpu", or the type of any other handle.
-std::string kind_of(RefCounted* object) {
-  if (auto* impl = dynamic_cast<TensorImpl*>(object)) {
-    return "tensor " + describe(Tensor(Ref<TensorImpl>::share(impl)));
-  }
-  const char* mangled = typeid(*object).name();
-  const std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
-  return name ? name.get() : mangled;
-}
 
 const void* base_of(const void* code) {
   Dl_info info;
@@ -132,17 +119,15 @@ bool keep_out_of_use(void* memory) noexcept {
 bool stop_at_faults = false;
 
 bool start_checking() {
-  const char* wish = std::getenv("FLAMBEAU_CHECK");
-  const bool on = wish && std::strstr(wish, "handles");
-  stop_at_faults = on && std::strstr(wish, "stop");
+  stop_at_faults = setting_has("FLAMBEAU_CHECK", "stop");
+  const bool on = stop_at_faults || setting_has("FLAMBEAU_CHECK", "handles");
   if (on) withhold = keep_out_of_use;
   return checking_handles = on;
 }
 
 bool start_tracking() {
-  const char* wish = std::getenv("FLAMBEAU_TRACK_HANDLES");
   const bool checking = start_checking();
-  table().reports = wish && *wish == '1';
+  table().reports = setting_has("FLAMBEAU_TRACK_HANDLES", "1");
   return tracking_handles = checking || table().reports;
 }
 [[maybe_unused]] const bool tracked_from_start = start_tracking();
@@ -168,10 +153,24 @@ constexpr Type kTypes[] = {{"flam_tensor", is<TensorImpl>},
                            {"flam_node", is<flam_node>},
                            {"flam_hook", is<flam_hook>},
                            {"flam_saved", is<flam_saved>},
+                           {"flam_graph", is<flam_graph>},
+                           {"flam_memory_pool", is<flam_memory_pool>},
                            {"flam_plot", is<flam_plot>},
                            {"flam_progress", is<flam_progress>},
                            {"flam_state", is<flam_state>},
                            {"flam_tensor_list", is<flam_tensor_list>}};
+
+// "tensor f32[2, 3] on cpu", "module Linear", or the type of any other handle.
+std::string kind_of(RefCounted* object) {
+  if (auto* impl = dynamic_cast<TensorImpl*>(object)) {
+    return "tensor " + describe(Tensor(Ref<TensorImpl>::share(impl)));
+  }
+  if (auto* module = dynamic_cast<flam_module*>(object)) return "module " + module->type;
+  for (const Type& t : kTypes) {
+    if (t.matches(object)) return t.name;
+  }
+  return "handle";
+}
 
 bool has_type(const void* handle, const char* type) {
   auto* object = static_cast<RefCounted*>(const_cast<void*>(handle));
@@ -195,7 +194,7 @@ bool is_wrong(const HandleArgument& a, const void* handle, std::string* problem,
   if (found == table().entries.end()) {
     char address[32];
     std::snprintf(address, sizeof address, "%p", handle);
-    *problem = cat_text(address, ", is no ", a.type, " of this library");
+    *problem = cat_text(address, " is no ", a.type, " of this library");
     *facts = "no call returned it, or it was released long ago";
     return true;
   }
@@ -214,8 +213,9 @@ bool is_wrong(const HandleArgument& a, const void* handle, std::string* problem,
 }
 
 [[noreturn]] void fail_handle(const char* function, const HandleArgument& a,
-                              const std::string& problem, const std::string& facts) {
-  throw Error(Code::invalid_argument, cat_text(function, ": ", a.name, " ", problem), facts);
+                              const std::string& which, const std::string& problem,
+                              const std::string& facts) {
+  throw Error(Code::invalid_argument, cat_text(function, ": ", a.name, which, " ", problem), facts);
 }
 
 }  // namespace
@@ -230,13 +230,14 @@ bool wrong_handle(const char* function, std::initializer_list<HandleArgument> gi
       const size_t n = a.list ? a.n : 1;
       for (size_t i = 0; a.handle && i < n; ++i) {
         const void* h = a.list ? static_cast<const void* const*>(a.handle)[i] : a.handle;
-        if (h && is_wrong(a, h, &problem, &facts)) fail_handle(function, a, problem, facts);
+        if (!h || !is_wrong(a, h, &problem, &facts)) continue;
+        fail_handle(function, a, a.list ? cat_text('[', i, ']') : "", problem, facts);
       }
     }
     return false;
   } catch (const Error& e) {
     if (stop_at_faults) {
-      std::fprintf(stderr, "%s%s\n", e.what(), place(caller()).c_str());
+      std::fprintf(stderr, "%s\n  handed in%s\n", e.what(), place(caller()).c_str());
       std::raise(SIGTRAP);
     }
     record_exception(function);

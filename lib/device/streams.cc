@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <vector>
 
 #include "base/error.h"
+#include "base/setting.h"
 #include "base/thread_local.h"
 #include "base/thread_state.h"
 #include "device/call.h"
@@ -52,10 +52,10 @@ const CarriedChoice carried_choice;
 
 bool launch_blocking() {
   static const bool on = [] {
-    for (const char* text :
-         {std::getenv("FLAMBEAU_LAUNCH_BLOCKING"), std::getenv("CUDA_LAUNCH_BLOCKING")})
-      if (text) return text[0] == '1';
-    return false;
+    if (std::getenv("FLAMBEAU_LAUNCH_BLOCKING"))
+      return setting_has("FLAMBEAU_LAUNCH_BLOCKING", "1");
+    const char* cudas = std::getenv("CUDA_LAUNCH_BLOCKING");
+    return cudas && cudas[0] == '1';
   }();
   return on;
 }

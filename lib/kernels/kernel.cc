@@ -1,10 +1,10 @@
 // Choosing between builds of a kernel.
 #include "kernels/kernel.h"
 
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 
 #include "base/error.h"
+#include "base/setting.h"
 
 namespace flambeau {
 
@@ -18,10 +18,8 @@ static int detect_isa() {
     rank = 2;
   }
 #endif
-  if (const char* cap = std::getenv("FLAMBEAU_ISA")) {
-    if (!std::strcmp(cap, "sse2")) rank = 0;
-    if (!std::strcmp(cap, "avx2") && rank > 1) rank = 1;
-  }
+  if (setting_has("FLAMBEAU_ISA", "sse2")) rank = 0;
+  if (setting_has("FLAMBEAU_ISA", "avx2")) rank = std::min(rank, 1);
   return rank;
 }
 

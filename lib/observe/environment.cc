@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/setting.h"
 #include "flambeau/common.h"
 
 namespace flambeau::observe {
@@ -107,8 +108,12 @@ void add_variable_facts(Facts& facts) {
     const std::string name(text.substr(0, equals));
     if (const Variable* v = known(name)) {
       const std::string value(text.substr(std::min(equals + 1, text.size())));
-      facts.push_back(
-          {"variables", name, State::neutral, cat_text('"', value, "\" (", v->meaning, ")"), {}});
+      const auto problems = setting_problems(name);
+      const bool well = problems.empty();
+      facts.push_back({"variables", name, well ? State::neutral : State::missing,
+                       well ? cat_text('"', value, "\" (", v->meaning, ")")
+                            : problems[0].substr(name.size() + 1),
+                       well ? "" : "unset " + name});
     } else if (name.starts_with("FLAMBEAU_")) {
       facts.push_back({"variables", name, State::missing,
                        cat_text("is read by nothing; the nearest that is: ", nearest(name)),

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/setting.h"
 #include "base/thread_pool.h"
 #include "device/devices.h"
 #include "kernels/kernel.h"
@@ -28,8 +29,7 @@ std::string processor() {
 void add_instruction_set(Facts& facts) {
   constexpr const char* names[] = {"SSE2", "AVX2", "AVX-512"};
   const char* cap = std::getenv("FLAMBEAU_ISA");
-  const std::string_view wish = cap ? cap : "";
-  const bool understood = !cap || wish == "sse2" || wish == "avx2" || wish == "avx512";
+  const bool understood = setting_problems("FLAMBEAU_ISA").empty();
   std::string value = names[isa_rank()];
   if (cap) value += cat_text(understood ? ", capped" : ", uncapped", " by FLAMBEAU_ISA=", cap);
   facts.push_back({"processor", "instruction set", understood ? State::well : State::missing, value,

@@ -106,3 +106,35 @@ def test_each_is_tested():
 
 def test_exemptions_are_of_names_in_the_lists():
     assert set(EXEMPT) <= set(NAMES)
+
+
+def public(space):
+    """Functions, classes and properties that a namespace shows."""
+    for name in dir(space):
+        kept = inspect.getattr_static(space, name) if isinstance(space, type) else None
+        value = kept if isinstance(kept, property) else getattr(space, name)
+        if name[0] != "_" and (callable(value) or isinstance(value, property)):
+            yield name, value
+
+
+def test_every_public_member_is_described(torch):
+    spaces = torch, torch.Tensor, torch.nn, torch.nn.functional, torch.linalg, torch.special
+    bare = [f"{s.__name__}.{n}" for s in spaces for n, value in public(s) if not value.__doc__]
+    assert not bare
+
+
+def test_signatures_show_names_of_torch_alone(torch):
+    seen = 0
+    seen = 0
+    for space in torch, torch.Tensor, torch.nn.functional, torch.linalg, torch.special, torch.fft:
+        for name, value in public(space):
+            if isinstance(value, (type, property)):
+                continue
+            told = inspect.signature(value)
+            seen += 1
+            private = {"keepdims", "_named", "_more"} & set(told.parameters)
+            assert not private and "object at 0x" not in str(told), f"{space}.{name}{told}"
+    assert seen > 1400
+    assert str(inspect.signature(torch.softmax)) == "(input, dim, *, dtype=None, out=None)"
+    assert str(inspect.signature(torch.ones(2).softmax)) == "(dim, *, dtype=None, out=None)"
+    assert "data" in dir(torch.utils)

@@ -56,6 +56,8 @@ def test_doctor_ticks_crosses_and_mends():
         "✗ FLAMBEAU_NUM_THREAD is read by nothing; the nearest that is: FLAMBEAU_NUM_THREADS" in out
     )
     assert "unset FLAMBEAU_NUM_THREAD\n" in out
+    status, out, _ = command("flambeau", "doctor", FLAMBEAU_CHECK="handels,stop", PYTHONUTF8="1")
+    assert 'has "handels,stop"; accepted are' in out
     crosses = re.findall(r" ✗ .*\n((?:    .*\n)+)", out)
     assert len(crosses) == out.count("✗"), "every cross has a line to paste"
 
@@ -63,7 +65,8 @@ def test_doctor_ticks_crosses_and_mends():
 def test_doctor_knows_every_variable_that_is_read():
     read = set()
     for path in [*(ROOT / "lib").rglob("*.cc"), *(ROOT / "bindings/python/flambeau").glob("*.py")]:
-        read |= set(re.findall(r'(?:getenv\(|environ.get\()"(FLAMBEAU_\w+)"', path.read_text()))
+        reads = r'(?:getenv\(|setting_has\(|environ.get\()"(FLAMBEAU_\w+)"'
+        read |= set(re.findall(reads, path.read_text()))
     assert len(read) >= 6
     source = (ROOT / "lib/observe/environment.cc").read_text()
     assert read <= set(re.findall(r'{"(FLAMBEAU_\w+)"', source))

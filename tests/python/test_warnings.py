@@ -1,6 +1,9 @@
 """Warnings of the library: each is Python's own, at the program's line, on whatever thread; where
 filters make an exception of it the call raises exactly that one and has written nothing."""
 
+import os
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -189,3 +192,15 @@ def test_random_refuses_ends_that_a_dtype_does_not_reach(dtype):
     with pytest.raises(RuntimeError, match="to - 1 is out of bounds for"):
         x.random_(0, 70000)
     assert not x.any()
+
+
+@pytest.mark.parametrize("value", ["handels", "nohandles"])
+def test_a_setting_that_is_not_understood_is_told(value):
+    told = subprocess.run(
+        [sys.executable, "-c", "import flambeau"],
+        env=os.environ | {"FLAMBEAU_CHECK": value},
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 0
+    assert f'FLAMBEAU_CHECK has "{value}"; accepted are' in told.stderr

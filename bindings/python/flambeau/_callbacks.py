@@ -6,7 +6,7 @@ trampoline that fails records the exception object itself; `_call._raise` raises
 the caller."""
 
 from . import _deprecated, _thread_state
-from ._call import _NULL, _fast, ffi, wrap
+from ._call import _NULL, _fast, _raise, ffi, wrap
 
 _alive = set()  # handles cffi made; they live until dropped
 DROP = ffi.addressof(_fast, "flam_py_drop")
@@ -91,7 +91,8 @@ def _warn(user, kind, message):
 
 _warnings = table("flam_warning_callback", None, warn=_warn)
 _warnings.language = 1  # FLAM_LANGUAGE_PYTHON
-_fast.flam_set_warning_callback(_warnings)
+if _fast.flam_set_warning_callback(_warnings):
+    _raise()
 
 
 # ---- a thread's state: registered here, for only callbacks see that their thread is another one

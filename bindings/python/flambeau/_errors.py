@@ -12,11 +12,11 @@ class Error(RuntimeError):
 
 
 class InvalidArgumentError(Error, ValueError, AssertionError):
-    pass
+    """An argument has a value that the function does not take."""
 
 
 class ShapeError(Error, ValueError, AssertionError):
-    pass
+    """Shapes do not fit each other or the function."""
 
 
 class DtypeError(Error, NotImplementedError, TypeError):
@@ -24,11 +24,11 @@ class DtypeError(Error, NotImplementedError, TypeError):
 
 
 class DeviceMismatchError(Error):
-    pass
+    """Tensors that must be on one device are on several."""
 
 
 class OutOfRangeError(Error, IndexError):
-    pass
+    """An index or a dimension is out of range."""
 
 
 class OutOfMemoryError(Error):
@@ -36,7 +36,7 @@ class OutOfMemoryError(Error):
 
 
 class HostMemoryError(Error, MemoryError):
-    pass
+    """The host has no memory left for a request."""
 
 
 class DeviceError(Error):
@@ -48,11 +48,11 @@ class LibraryError(Error, ImportError):
 
 
 class FileError(Error, OSError):
-    pass
+    """A file cannot be read or written, or is damaged."""
 
 
 class UnsupportedError(Error, NotImplementedError):
-    pass
+    """What is asked for does not exist here."""
 
 
 class LinAlgError(Error):

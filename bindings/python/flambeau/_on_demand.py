@@ -73,9 +73,9 @@ def loader(namespace, table, modules="", torch_name=None):
             except ModuleNotFoundError as problem:
                 if problem.name != f"{package}.{name}":
                     raise
-        names = namespace.get("__dir__", lambda: {*namespace, *found, *modules})
-        raise _absent(name, names, module)
+        raise _absent(name, namespace["__dir__"], module)
 
+    namespace.setdefault("__dir__", lambda: sorted({*namespace, *found, *modules}))
     return __getattr__
 
 

@@ -246,7 +246,7 @@ class _StorageType(type):
 NAMES_OF = {NAMES[kind]: name.replace("Tensor", "Storage") for name, kind in DTYPE_NAMES.items()}
 for _kind, _name in NAMES_OF.items():
     _values = {"__module__": "torch", "dtype": _kind, "_dtype": _kind}
-    globals()[_name] = _StorageType(_name, (), _values)
+    globals()[_name] = _StorageType(_name, (), _values | {"__doc__": f"A storage of {_kind}."})
 Storage = globals()["FloatStorage"]
 
 

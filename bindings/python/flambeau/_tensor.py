@@ -1,7 +1,7 @@
 """The Tensor class: what Python itself asks of it. Operations come from the generated table.
 
-Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unless the program adds
-attributes."""
+Invariant: `_h` owns one count of a `flam_tensor`. Beside it an object keeps only the object of its
+gradient, once that was shown or assigned, and the program's own attributes."""
 
 import sys
 
@@ -486,6 +486,7 @@ def _cast(dtype):
         found = self._moved(None, dtype)
         return found if memory_format is None else formatted(found, memory_format)
 
+    cast.__doc__ = f"The elements as {dtype}."
     return cast
 
 

@@ -8,6 +8,7 @@ from ._default_device import get_default_device, set_default_device
 from ._deprecated import functions as _deprecated_functions
 from ._deprecated import tensor_types as _tensor_types
 from ._factory import arange, as_tensor, from_numpy, frombuffer, tensor
+from ._gen import members as _members
 from ._gen import ops as _ops
 from ._on_demand import loader as _loader
 from ._on_demand import own as _own
@@ -69,4 +70,7 @@ _LAZY = {
 globals().update(
     {n: _shown(v, __package__, n) for n, v in list(globals().items()) if not n.startswith("_")}
 )
+for _name, _text in _members.TEXTS.items():
+    if not getattr(_member := getattr(Tensor, _name, _name), "__doc__", _text):
+        _member.__doc__ = _text
 __getattr__ = _loader(globals(), _LAZY, "linalg random special", "torch")

@@ -301,10 +301,14 @@ class _Named:
 
 
 class layout(_Named):
+    """How elements lie in memory: `torch.strided`."""
+
     __slots__ = ()
 
 
 class memory_format(_Named):
+    """The order of dimensions in memory, such as `torch.channels_last`."""
+
     __slots__ = ()
 
 

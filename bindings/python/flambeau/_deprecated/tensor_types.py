@@ -33,9 +33,9 @@ class _TensorType(type):
 
 
 def _make(name, module, device):
-    return _TensorType(
-        name, (), {"__module__": module, "dtype": NAMES[DTYPE_NAMES[name]], "device": device}
-    )
+    kind = NAMES[DTYPE_NAMES[name]]
+    told = {"__module__": module, "__doc__": f"A tensor of {kind} in {device} memory."}
+    return _TensorType(name, (), told | {"dtype": kind, "device": device})
 
 
 CPU = {name: _make(name, "torch", "cpu") for name in DTYPE_NAMES}

@@ -21,7 +21,8 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 
 macro_rules! elements {
     ($($type:ty = $dtype:ident),*) => {
-        // SAFETY: each name is the dtype of that width and kind; a `bool` is one byte, 0 or 1.
+        // SAFETY: each name is the dtype of that width and kind. A `bool` is one byte here and
+        // there; in the engine any that is not 0 is true, which `to_vec` makes 1.
         $(unsafe impl Element for $type { const DTYPE: Dtype = Dtype::$dtype; })*
     };
 }
@@ -98,13 +99,18 @@ impl Tensor {
         let n = self.numel() as usize;
         let mut elements = Vec::<T>::with_capacity(n);
         // SAFETY: the buffer has that many bytes, no other thread writes to the tensor meanwhile,
-        // and a call that succeeds has filled them all, with elements of `T`; bools are 0 and 1.
+        // and a call that succeeds has filled them all: with elements of `T`, once bytes that
+        // stand for bools, which come from anywhere, are 0 or 1.
         unsafe {
             check(sys::flam_tensor_to_host(
                 self.raw(),
                 elements.as_mut_ptr().cast(),
                 n * size_of::<T>(),
             ))?;
+            if T::DTYPE == Dtype::Bool {
+                let bytes = std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast::<u8>(), n);
+                bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+            }
             elements.set_len(n);
         }
         Ok(elements)
@@ -127,7 +133,9 @@ impl Tensor {
     ///
     /// # Safety
     ///
-    /// Nothing writes to the memory, through whichever handle, while the slice lives.
+    /// Nothing writes to the memory, through whichever handle, while the slice lives. Where `T` is
+    /// bool, every byte is 0 or 1: foreign memory, a view of other bytes as bool, or what `empty`
+    /// left unset may hold others. [`Tensor::to_vec`] takes any.
     ///
     /// # Errors
     ///
@@ -149,7 +157,7 @@ impl Tensor {
             return Ok(&[]);
         }
         // SAFETY: contiguous elements of `T` in host memory, which `self` keeps; that nothing
-        // writes to them is the caller's.
+        // writes to them, and that bools are 0 or 1, is the caller's.
         Ok(unsafe { std::slice::from_raw_parts(data as *const T, self.numel() as usize) })
     }
 

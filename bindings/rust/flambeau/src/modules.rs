@@ -121,6 +121,15 @@ unsafe extern "C" fn run_forward<M: Module>(
 }
 
 impl Layer {
+    /// Evaluation mode for the layer and those in it: [`Layer::train`] is its opposite.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Layer::train_with`].
+    pub fn eval(&mut self) -> Result<()> {
+        self.train_with(false)
+    }
+
     /// The program's own module as a node of the tree.
     ///
     /// # Errors

@@ -59,6 +59,17 @@ impl Operand for Tensor {
     }
 }
 
+/// `None` is no operand, where one may be missing: `x.clamp(0.0, None::<f64>)`.
+impl<T: Operand> Operand for Option<T> {
+    fn hold<'a>(self) -> Held<'a>
+    where
+        Self: 'a,
+    {
+        let none = Held { raw: std::ptr::null_mut(), _owned: None, tensor: PhantomData };
+        self.map_or(none, Operand::hold)
+    }
+}
+
 macro_rules! numbers {
     ($($type:ty => $make:ident as $c:ty),*) => {
         $(impl Operand for $type {

@@ -15,10 +15,31 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Its type, then its tree as it prints.
-impl fmt::Debug for Layer {
+/// Its type, then its tree, as PyTorch prints a module.
+impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.format())
+    }
+}
+
+/// As it prints.
+impl fmt::Debug for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Its groups of parameters, each with its learning rate.
+impl fmt::Display for Optimizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Optimizer (")?;
+        for group in 0..self.group_count() {
+            write!(f, "\nParameter Group {}", group)?;
+            if let Ok(lr) = self.option_with("lr", group) {
+                write!(f, "\n    lr: {}", lr)?;
+            }
+        }
+        f.write_str("\n)")
     }
 }
 

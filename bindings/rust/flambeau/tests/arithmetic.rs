@@ -3,7 +3,7 @@
 use flambeau::{
     arange, cat, full, manual_seed,
     options::{FormatOptions, RandomOptions, ReduceOptions},
-    randn_with, scalar_f64, stack_with, Dtype, Generator, Reduction, Status, Tensor,
+    randn_with, stack_with, Dtype, Generator, Reduction, Status, Tensor,
 };
 
 fn f32s(t: &Tensor) -> Vec<f32> {
@@ -21,6 +21,17 @@ fn numbers_become_tensors_and_come_back() {
     assert_eq!(Tensor::from([[1.5f64, 2.0], [3.0, 4.0]]).shape(), [2, 2]);
     assert_eq!(Tensor::from(Vec::<u8>::new()).to_vec::<u8>().unwrap(), []);
     assert_eq!(Tensor::from([2.5f64]).item::<f64>().unwrap(), 2.5);
+}
+
+#[test]
+fn any_byte_that_is_not_zero_is_a_true_bool() {
+    let bytes = Tensor::from_slice(&[2u8, 7, 0, 1, 255], &[5]).unwrap();
+    let bools = bytes.view_dtype(Dtype::Bool).unwrap().to_vec::<bool>().unwrap();
+    assert_eq!(bools.iter().map(|&b| b as u8).collect::<Vec<_>>(), [1, 1, 0, 1, 1]);
+    assert!(bools == [true, true, false, true, true]);
+    let first = bytes.view_dtype(Dtype::Bool).unwrap().select(0, 0).unwrap();
+    assert_eq!(first.item::<bool>().unwrap() as u8, 1);
+    assert_eq!(bytes.to_vec::<u8>().unwrap(), [2, 7, 0, 1, 255]);
 }
 
 #[test]
@@ -62,8 +73,8 @@ fn methods_give_results_and_defaults_can_be_told() {
     assert_eq!(f32s(&x.softmax_with(1, Some(Dtype::F32)).unwrap()).len(), 4);
     let (values, indices) = x.max_dim(0).unwrap();
     assert_eq!((f32s(&values), indices.to_vec::<i64>().unwrap()), (vec![3.0, 4.0], vec![1, 1]));
-    let clamped = x.clamp_with(Some(&scalar_f64(2.0).unwrap()), None).unwrap();
-    assert_eq!(f32s(&clamped), [2.0, 2.0, 3.0, 4.0]);
+    assert_eq!(f32s(&x.clamp(2.0, None::<f64>).unwrap()), [2.0, 2.0, 3.0, 4.0]);
+    assert_eq!(f32s(&x.clamp(&Tensor::from([2.0f32, 1.0]), 3).unwrap()), [2.0, 2.0, 3.0, 3.0]);
     assert_eq!(arange(0, 3, 1).unwrap().to_vec::<i64>().unwrap(), [0, 1, 2]);
     assert_eq!(f32s(&full(&[2], 0.5).unwrap()), [0.5, 0.5]);
     let error = x.mse_loss_with(&x, Reduction::Other(77)).unwrap_err();

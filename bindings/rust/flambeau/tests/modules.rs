@@ -79,8 +79,13 @@ fn parameters_join_the_tree() {
     net.to_dtype(Dtype::F64).unwrap();
     let x = Tensor::from([[1.0f64, 2.0]]);
     assert_eq!(net.forward(&x).unwrap().dtype(), Dtype::F64);
-    net.train_with(false).unwrap();
+    net.eval().unwrap();
     assert!(!net.child("first").unwrap().is_training());
+    net.train().unwrap();
+    assert!(net.child("first").unwrap().is_training());
+    assert_eq!((net.to_string(), format!("{:?}", net)), (net.format(), net.format()));
+    let optimizer = Optimizer::sgd(&net.parameters().unwrap()).unwrap();
+    assert_eq!(optimizer.to_string(), "Optimizer (\nParameter Group 0\n    lr: 0.001\n)");
 }
 
 #[test]
@@ -218,7 +223,7 @@ fn the_number_of_inputs_is_checked() {
 #[test]
 fn optional_inputs_are_left_out_by_place() {
     let mut net = nn::Layer::transformer(4, 2).unwrap();
-    net.train_with(false).unwrap();
+    net.eval().unwrap();
     let (x, open) = (randn(&[3, 1, 4]).unwrap(), zeros(&[3, 3]).unwrap());
     let mask = Tensor::from([[0.0f32, 9.0, 9.0], [0.0, 0.0, 9.0], [0.0, 0.0, 0.0]]);
     let found = net.forward_given(&[Some(&x), Some(&x), None, Some(&mask)]).unwrap();

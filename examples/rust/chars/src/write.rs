@@ -37,7 +37,7 @@ pub fn prompt(options: &Options, used: &[u8]) -> Vec<u8> {
 /// The prompt and `length` characters after it. Colder is surer; at temperature 0 always the
 /// likeliest character follows.
 pub fn text(mut model: Chars, device: Device, options: &Options) -> Result<Vec<u8>> {
-    model.layers.train_with(false)?;
+    model.layers.eval()?;
     manual_seed(options.seed)?;
     let vocabulary = model
         .layers

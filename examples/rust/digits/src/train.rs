@@ -26,7 +26,7 @@ impl Digits {
         let images = data
             .get(&format!("{}.images", part))?
             .to_dtype(Dtype::F32)?
-            .div(16)?;
+            .div(240)?;
         let labels = data
             .get(&format!("{}.labels", part))?
             .to_dtype(Dtype::I64)?;
@@ -61,7 +61,7 @@ fn loss_of(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
 }
 
 pub fn evaluate(model: &mut Layer, held_out: &Digits) -> Result<Score> {
-    model.train_with(false)?;
+    model.eval()?;
     no_grad(|| {
         let logits = model.forward(&held_out.images)?;
         let right = logits
