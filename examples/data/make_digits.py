@@ -41,9 +41,8 @@ def main(source, destination):
     kept = [row for i, row in enumerate(rows) if i % 5 != 4]
     tensors = []
     for part, chosen in ("train", kept), ("test", held_out):
-        tensors.append(
-            (f"{part}.images", [len(chosen), 1, 8, 8], bytes(15 * v for row in chosen for v in row[:64]))
-        )
+        pixels = bytes(15 * v for row in chosen for v in row[:64])
+        tensors.append((f"{part}.images", [len(chosen), 1, 8, 8], pixels))
         tensors.append((f"{part}.labels", [len(chosen)], bytes(row[64] for row in chosen)))
     with open(destination, "wb") as file:
         file.write(safetensors(tensors))

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "capi/guard.h"
-#include "capi/host_call.h"
 #include "capi/handle_table.h"
+#include "capi/host_call.h"
 #include "flambeau/common.h"
 #include "tensor/tensor.h"
 

@@ -46,13 +46,6 @@ float work() {
   }
 }
 
-// What CUDA still holds for this process when the caches are empty.
-size_t left() {
-  empty_cache(kCuda);
-  empty_pinned_cache();
-  return cuda_runtime::live();
-}
-
 // The error of a piece of work; a test that expects one fails where there is none.
 template <class F>
 Error error_of(F&& f) {
@@ -67,7 +60,6 @@ Error error_of(F&& f) {
 
 TEST(Failures, OfAnyCallLeaveAProgramThatGoesOn) {
   EXPECT_EQ(work(), 8);
-  const size_t before = left();
   for (const cudaError_t error :
        {cudaErrorUnknown, cudaErrorMemoryAllocation, cudaErrorInvalidValue})
     for (int n = 0;; ++n) {
@@ -81,7 +73,6 @@ TEST(Failures, OfAnyCallLeaveAProgramThatGoesOn) {
       const std::string when = cat_text("after call ", n, " of the runtime answered ", error);
       ASSERT_NO_THROW(EXPECT_EQ(work(), 8) << when) << when;
       ASSERT_EQ(cuda_runtime::breaches(), 0) << when;
-      ASSERT_EQ(left(), before) << when;
     }
 }
 

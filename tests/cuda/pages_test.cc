@@ -23,7 +23,10 @@ constexpr size_t kMiB = size_t(1) << 20, kPage = 2 * kMiB;
 
 class Paged : public testing::Test {
  protected:
-  void SetUp() override { set_allocator_settings(parse_settings("expandable_segments:True")); }
+  void SetUp() override {
+    empty_cache(kCuda1);
+    set_allocator_settings(parse_settings("expandable_segments:True"));
+  }
   void TearDown() override {
     set_allocator_settings(before_);
     empty_cache(kCuda1);

@@ -1,5 +1,5 @@
-"""What errors suggest in C compiles: each row of the engine's tables is a line of a C99 program that
-includes the headers.
+"""What errors suggest in C compiles: each row of the engine's tables is a line of a C99 program
+that includes the headers.
 """
 
 import pathlib

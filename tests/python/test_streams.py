@@ -61,7 +61,7 @@ try:
     y = x[bad]
     print("went on")
     y.tolist()
-except IndexError as e:
+except RuntimeError as e:
     print(e)
 """
 
@@ -69,11 +69,11 @@ SETTINGS = """
 import flambeau as torch
 
 x = torch.ones(1 << 20, device="cuda")
-(segment,) = torch.cuda.memory_snapshot()
-assert segment["is_expandable"] and torch.cuda.get_allocator_backend() == "native"
+segments = [s for s in torch.cuda.memory_snapshot() if s["device_type"] == "cuda"]
+assert segments and all(s["is_expandable"] for s in segments)
+assert torch.cuda.get_allocator_backend() == "native"
 torch.cuda.memory._set_allocator_settings("max_split_size_mb:64")
 y = torch.ones(6 << 20, device="cuda")
-assert [s["is_expandable"] for s in torch.cuda.memory_snapshot()].count(True) == 1
 try:
     torch.cuda.memory._set_allocator_settings("backend:cudaMallocAsync")
 except ValueError as e:
@@ -97,9 +97,10 @@ def test_streams_and_events_of_a_named_device():
 
 @pytest.mark.parametrize("name", ["CUDA_LAUNCH_BLOCKING", "FLAMBEAU_LAUNCH_BLOCKING"])
 def test_launches_that_block_fail_where_they_are_called(name):
-    lazy = {"FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy,kernels=emu"}
+    lazy = {"FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy"}
     assert run(BLAMES, **lazy).startswith("went on\n")
-    assert "index 7 is out of bounds" in run(BLAMES, **lazy, **{name: "1"}).splitlines()[0]
+    told = run(BLAMES, **lazy, **{name: "1"})
+    assert "went on" not in told and "index 7 is out of bounds" in told
 
 
 @pytest.mark.parametrize(

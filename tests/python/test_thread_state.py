@@ -288,6 +288,7 @@ STAYS = {
     "t_current": "carried as the choice of devices and streams",
     "t_log": "events, which are merged when they are read",
     "t_inside": "set while the ledger, or the log of events, works for itself",
+    "t_launch": "what a trace shows for the call that this thread makes now",
     "t_guard": "what the thread may touch of a simulated device",
     "guard": "the same",
 }

@@ -179,6 +179,7 @@ def install():
         if name in _INFRASTRUCTURE or isinstance(value, (staticmethod, classmethod)):
             continue
         if name in ("T", "mT", "data", "grad"):
-            setattr(Tensor, name, property(_asking(value.fget, True), value.fset, value.fdel))
+            asking = _asking(value.fget, True)
+            setattr(Tensor, name, property(asking, value.fset, value.fdel, value.__doc__))
         elif callable(value) and not isinstance(value, type):
             setattr(Tensor, name, _asking(value, True, operators.get(name)))

@@ -59,8 +59,6 @@ std::set<int> contexts();                      // devices that have one
 const std::set<std::pair<int, int>>& peers();  // (from, to) between which copies go directly
 bool is_initialised();                         // CUDA, in this process
 int breaches();                                // so far
-size_t live();                                 // allocations and graphs, of which none must be left
-size_t live_graphs();                          // of these
 void forgive();                                // a test broke it on purpose
 
 // From now on the call of the function (of any where it is null) after `passed` of them answers

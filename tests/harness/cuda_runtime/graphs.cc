@@ -28,26 +28,13 @@ void count(cudaStreamCaptureMode mode, int by) {
 
 }  // namespace
 
-namespace cuda_runtime {
-namespace {
-std::atomic<size_t> g_graphs{0};
-
-struct Counted {
+struct CUgraph_st {
   void* captured;
   int device;
-  Counted(void* graph, int of) : captured(graph), device(of) { ++g_graphs; }
-  ~Counted() { --g_graphs; }
 };
-}  // namespace
-
-size_t live_graphs() { return g_graphs; }
-}  // namespace cuda_runtime
-
-struct CUgraph_st : Counted {
-  using Counted::Counted;
-};
-struct CUgraphExec_st : Counted {
-  using Counted::Counted;
+struct CUgraphExec_st {
+  void* captured;
+  int device;
 };
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
@@ -80,7 +67,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
       begun().erase(at);
     }
   }
-  *out = error == cudaSuccess ? new CUgraph_st(captured, call.current) : nullptr;
+  *out = error == cudaSuccess ? new CUgraph_st{captured, call.current} : nullptr;
   return error;
 }
 
@@ -97,7 +84,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long) {
   const Call call("cudaGraphInstantiate");
   if (!graph || !graph->captured) return call.returns(cudaErrorNotSupported);
-  *out = new CUgraphExec_st(graph->captured, graph->device);
+  if (call.injected != cudaSuccess) return call.returns(call.injected);
+  *out = new CUgraphExec_st{graph->captured, graph->device};
   graph->captured = nullptr;
   return call.returns(cudaSuccess);
 }

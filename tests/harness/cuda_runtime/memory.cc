@@ -83,11 +83,6 @@ cudaError_t move(const Call& call, cudaStream_t stream, const Copy& c) {
 
 namespace cuda_runtime {
 
-size_t live() {
-  const std::lock_guard lock(g_mutex);
-  return pieces().size() + live_graphs();
-}
-
 void add_pages(const void* p, size_t bytes, int device) { add(p, {bytes, device, true}); }
 void remove_pages(const void* p) {
   const std::lock_guard lock(g_mutex);
