@@ -258,7 +258,8 @@ FLAM_API flam_tensor *flam_diagonal_scatter(
  * - `reduce`: how values of one place are joined.
  * - `include_self`: whether `input`'s elements take part; default true.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` without a way of joining.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_scatter_reduce(

@@ -77,7 +77,8 @@ typedef struct flam_nn_layer_norm_options {
  *
  * - `normalized_shape`: sizes of the dimensions to normalise over.
  * - returns: the module.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` for a dtype that is not
+ *   floating point.
  */
 FLAM_API flam_module *flam_nn_layer_norm(
     const int64_t *normalized_shape, size_t n_normalized_shape,
@@ -99,7 +100,8 @@ typedef struct flam_nn_rms_norm_options {
  *
  * - `normalized_shape`: sizes of the dimensions to normalise over.
  * - returns: the module.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` for a dtype that is not
+ *   floating point.
  */
 FLAM_API flam_module *flam_nn_rms_norm(
     const int64_t *normalized_shape, size_t n_normalized_shape,
@@ -121,7 +123,8 @@ typedef struct flam_nn_group_norm_options {
  * - `num_groups`: divides `num_channels`.
  * - `num_channels`: channels of the input.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the channels are not divisible; `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the channels are not divisible; `FLAM_ERROR_SHAPE`;
+ *   `FLAM_ERROR_DTYPE` for a dtype that is not floating point.
  */
 FLAM_API flam_module *flam_nn_group_norm(
     int64_t num_groups, int64_t num_channels, const flam_nn_group_norm_options *options);

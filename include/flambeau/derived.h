@@ -1163,7 +1163,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_slice_scatter_out(
  * - `reduce`: how values of one place are joined.
  * - `include_self`: whether `input`'s elements take part; default true.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` without a way of joining.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_reduce_(
     flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,
@@ -1179,7 +1180,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_reduce_(
  * - `include_self`: whether `input`'s elements take part; default true.
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` without a way of joining.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_reduce_out(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,

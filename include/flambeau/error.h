@@ -3,8 +3,9 @@
  *
  * A failed call keeps the *first* error of its thread until it is cleared or taken; nothing here
  * prints. What any function may fail with is not repeated at each: `FLAM_ERROR_INVALID_ARGUMENT`
- * for a missing handle or an enumerator, device or struct size that is not known, out of memory, a
- * result whose size 64 bits do not hold (`FLAM_ERROR_SHAPE`), a lost device, a failed callback, and
+ * for a missing handle or callback, a list without its count, an enumerator, device, struct size or
+ * reserved field that is not known, out of memory, a result whose size 64 bits do not hold
+ * (`FLAM_ERROR_SHAPE`), a lost device, a failed callback, and
  * what autograd refuses: a derivative that is not implemented (`FLAM_ERROR_UNSUPPORTED`) or a
  * recorded destination. `flam_x_` and `flam_x_out` add `FLAM_ERROR_DTYPE` and `FLAM_ERROR_SHAPE`
  * where the destination does not take the result.

@@ -56,7 +56,7 @@ typedef struct flam_nn_batch_norm_options {
  * - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `spatial`; `FLAM_ERROR_SHAPE` for a negative
- *   size.
+ *   size; `FLAM_ERROR_DTYPE` for a dtype that is not floating point.
  */
 FLAM_API flam_module *flam_nn_batch_norm(
     int64_t num_features, int64_t spatial, const flam_nn_batch_norm_options *options);
@@ -128,7 +128,8 @@ typedef struct flam_nn_prelu_options {
 /** Rectifier with a learned slope below 0, the parameter `weight` [num_parameters].
  *
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_SHAPE`;
+ *   `FLAM_ERROR_DTYPE` for a dtype that is not floating point.
  * - source: He et al., 2015, arXiv 1502.01852.
  */
 FLAM_API flam_module *flam_nn_prelu(const flam_nn_prelu_options *options);

@@ -34,14 +34,17 @@ GENERAL = ("OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "DEVICE_LOST", "CALLBAC
 IN_GENERAL = {
     "INVALID_ARGUMENT": re.compile(
         r" is NULL|struct_size|there is no \w+ of (number|code)|reduction; use|no device is given"
+        "|: reserved is|its count is 0|has no function `"
     ),
-    "SHAPE": re.compile(" overflowed with sizes="),
+    "SHAPE": re.compile(" overflowed with sizes=|possible overflow|negative dimension -"),
     "UNSUPPORTED": re.compile("the derivative of"),
 }
 OF_DESTINATIONS = ("DTYPE", "SHAPE")
 RUN_OTHERS = ("flam_module_call", "flam_module_forward")  # fail with what these fail with
 # What Python and PyTorch say, which a text in C has translated (lib/base/wording.cc).
-PYTHON = re.compile(r"torch\.(?!save)\w|\.to\(|\b(True|False)\b|`None`|[ =]None\b|no_grad\(")
+PYTHON = re.compile(
+    r"torch\.(?!save)\w|\.to\(|(?<![:|])\b(True|False)\b|`None`|[ =]None\b|no_grad\("
+)
 
 
 def known_to_fail(result: dict, value) -> bool:
@@ -114,6 +117,7 @@ class Worker:
     def foreign(self, message: str) -> str:
         """What a reader in C cannot use: Python's syntax, and functions that are not there."""
         known = self.engine.record.functions
+        message = re.sub(r"^flam_\w+\(\): functions with out=", "", message)  # a caller's name
         names = [n for n in re.findall(r"\b(flam_\w+)\(", message) if n not in known]
         if names or PYTHON.search(message):
             return f"not in the words of C: {message[:300]}"
