@@ -120,6 +120,15 @@ pub(crate) fn pointers<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<*mut flam_tensor
     tensors.iter().map(|t| t.borrow().raw()).collect()
 }
 
+/// Where a list of options lies: NULL where it has no entries, which C takes for no list.
+pub(crate) fn listed<T>(list: &[T]) -> *const T {
+    if list.is_empty() {
+        null()
+    } else {
+        list.as_ptr()
+    }
+}
+
 /// The same, with NULL for what is missing.
 pub(crate) fn optional_pointers(tensors: &[Option<&Tensor>]) -> Vec<*mut flam_tensor> {
     tensors.iter().map(|t| t.map_or(null_mut(), |t| t.raw())).collect()

@@ -4,7 +4,7 @@ use std::{ffi::CString, mem::size_of, os::raw::c_void, sync::RwLock};
 
 use crate::{
     access::{reading, writing},
-    call::{list, made, pointers},
+    call::{list, listed, made, pointers},
     callback::{borrowed_list, drop_user, guarded, into_user, user_of},
     no_grad, sys, Error, Result, Saved, Status, Tensor,
 };
@@ -181,7 +181,7 @@ pub fn apply<F: Function>(function: F, inputs: &[&Tensor]) -> Result<Vec<Tensor>
     // The results become outputs of the function.
     let _access = writing();
     let options = sys::flam_function_record_options {
-        non_differentiable: constant.as_ptr(),
+        non_differentiable: listed(&constant),
         n_non_differentiable: constant.len(),
         ..Default::default()
     };

@@ -96,7 +96,10 @@ fn lines_of(text: &str) -> Vec<String> {
 fn what_errors_suggest_compiles() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let engine = fs::read_to_string(root.join("../../../lib/base/wording.cc")).unwrap();
-    let tables = engine.split("kCalls[] =").nth(1).unwrap().split("\n\nstd::").next().unwrap();
+    let tables = engine.split("kCalls[] =").nth(1).unwrap().split("\n\n// What").next().unwrap();
+    // A text of several literals, one a line, is one.
+    let joined = tables.split("\"\n").map(|part| part.trim_start().trim_start_matches('"'));
+    let tables = joined.collect::<String>();
     let texts: Vec<_> = tables.split('"').skip(1).step_by(2).collect();
     let said: BTreeSet<_> = texts.chunks(3).flat_map(|row| lines_of(row[2])).collect();
     assert!(said.len() > 20, "{said:?}");
