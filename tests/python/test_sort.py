@@ -67,8 +67,9 @@ def test_searchsorted_with_a_sorter(torch, device):
     assert at.tolist() == [2, 0]
     narrow = torch.bucketize(torch.tensor([5.0], device=device), order.float(), out_int32=True)
     assert narrow.dtype == torch.int32
-    with pytest.raises(IndexError, match="out of (range|bounds)"):
-        torch.searchsorted(x, x, sorter=order + 1).tolist()  # a GPU says so when it is waited for
+    x, order = x.cpu(), order.cpu()  # a GPU says so when it is waited for, and is lost
+    with pytest.raises(IndexError, match="out of range"):
+        torch.searchsorted(x, x, sorter=order + 1)
 
 
 def test_einsum_with_lists(torch, device):
