@@ -12,7 +12,6 @@ namespace flambeau::observe {
 namespace {
 
 using json::number;
-using json::quoted;
 using probe::Kind;
 
 // Whether the event is inside another one of its row: its total is in that one's already.
@@ -107,9 +106,10 @@ std::vector<Average> averages(const flam_profile& profile, Grouping grouping) {
 std::string averages_json(const flam_profile& profile, Grouping grouping) {
   std::string out;
   for (const Average& a : averages(profile, grouping)) {
-    out += cat_text(out.empty() ? "" : ",\n", "{\"name\":", quoted(a.name), ",\"kind\":\"", a.kind,
-                    "\",\"module\":", quoted(a.module), ",\"shapes\":", shapes_json(a.shapes),
-                    ",\"count\":", a.count, measures_json(a), "}");
+    out += cat_text(out.empty() ? "" : ",\n", "{\"name\":", json::quoted(a.name), ",\"kind\":\"",
+                    a.kind, "\",\"module\":", json::quoted(a.module),
+                    ",\"shapes\":", shapes_json(a.shapes), ",\"count\":", a.count, measures_json(a),
+                    "}");
   }
   return "[" + out + "]";
 }
@@ -118,11 +118,11 @@ std::string events_json(const flam_profile& profile) {
   std::string out;
   const auto write = [&](const ProfileEvent& e, const char* kind) {
     out +=
-        cat_text(out.empty() ? "" : ",\n", "{\"name\":", quoted(e.name), ",\"kind\":\"", kind,
-                 "\",\"module\":", quoted(e.module ? e.module : ""),
-                 ",\"shapes\":", shapes_json(e.shapes), ",\"dtypes\":", quoted(e.dtypes),
+        cat_text(out.empty() ? "" : ",\n", "{\"name\":", json::quoted(e.name), ",\"kind\":\"", kind,
+                 "\",\"module\":", json::quoted(e.module ? e.module : ""),
+                 ",\"shapes\":", shapes_json(e.shapes), ",\"dtypes\":", json::quoted(e.dtypes),
                  ",\"parent\":", e.parent, ",\"thread\":", e.thread, ",\"sequence\":", e.sequence,
-                 ",\"device\":", quoted(e.device ? to_string(e.device) : std::string("cpu")),
+                 ",\"device\":", json::quoted(e.device ? to_string(e.device) : std::string("cpu")),
                  ",\"begin_us\":", number(e.begin_us), measures_json(e), "}");
   };
   for (const ProfileEvent& e : profile.events) write(e, kind_name(e.kind));

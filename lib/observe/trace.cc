@@ -14,7 +14,6 @@ namespace flambeau::observe {
 namespace {
 
 using json::number;
-using json::quoted;
 using probe::Kind;
 
 const char* category(Kind k) {
@@ -49,8 +48,8 @@ class Trace {
   std::string arguments(const ProfileEvent& e, int64_t id) const {
     std::string args = cat_text("\"External id\":", id);
     if (!e.shapes.empty())
-      args += cat_text(",\"Input Dims\":", e.shapes, ",\"Input type\":", quoted(e.dtypes));
-    if (e.module) args += cat_text(",\"Module Hierarchy\":", quoted(e.module));
+      args += cat_text(",\"Input Dims\":", e.shapes, ",\"Input type\":", json::quoted(e.dtypes));
+    if (e.module) args += cat_text(",\"Module Hierarchy\":", json::quoted(e.module));
     if (e.sequence) args += cat_text(",\"Sequence number\":", e.sequence);
     if (profile_.options.memory)
       args += cat_text(
@@ -62,10 +61,10 @@ class Trace {
   void add(const ProfileEvent& e) {
     const int64_t id = &e - profile_.events.data() + 1;
     threads_.insert(e.thread);
-    const std::string args = arguments(e, id), name = quoted(e.name);
+    const std::string args = arguments(e, id), name = json::quoted(e.name);
     const bool module = e.kind == Kind::module;
     line(cat_text("\"ph\":\"X\",\"cat\":\"", category(e.kind),
-                  "\",\"name\":", module ? quoted("nn.Module: " + e.name) : name,
+                  "\",\"name\":", module ? json::quoted("nn.Module: " + e.name) : name,
                   ",\"pid\":", process_, ",\"tid\":", e.thread, ",\"ts\":", when(e.begin_us),
                   ",\"dur\":", number(e.host.total), ",\"args\":{", args, "}"));
     if (e.sequence && e.kind == Kind::op) forward_[e.sequence] = &e;
@@ -89,11 +88,11 @@ class Trace {
     const int64_t id = &a - profile_.activities.data() + 1;
     streams_.insert({a.device.code(), a.stream});
     line(cat_text("\"ph\":\"X\",\"cat\":\"", categories[int(a.kind)],
-                  "\",\"name\":", quoted(a.name), ",\"pid\":", a.device.code(),
+                  "\",\"name\":", json::quoted(a.name), ",\"pid\":", a.device.code(),
                   ",\"tid\":", a.stream, ",\"ts\":", when(a.begin_us),
                   ",\"dur\":", number(a.length_us), ",\"args\":{\"External id\":", a.event + 1,
                   ",\"correlation\":", id, ",\"device\":", a.device.index, ",\"stream\":", a.stream,
-                  ",\"symbol\":", quoted(a.symbol), "}"));
+                  ",\"symbol\":", json::quoted(a.symbol), "}"));
     if (a.event < 0) return;
     arrow("s", "ac2g", id, process_, profile_.events[size_t(a.event)].thread, a.asked_us);
     arrow("f", "ac2g", id, a.device.code(), a.stream, a.begin_us);
@@ -111,18 +110,18 @@ class Trace {
 
   void add(const MemoryPoint& m) {
     const std::string device = to_string(m.device);
-    line(cat_text("\"ph\":\"C\",\"cat\":\"memory\",\"name\":", quoted("memory of " + device),
+    line(cat_text("\"ph\":\"C\",\"cat\":\"memory\",\"name\":", json::quoted("memory of " + device),
                   ",\"pid\":", process_, ",\"ts\":", when(m.time_us),
                   ",\"args\":{\"allocated\":", m.total, "}"));
     line(cat_text("\"ph\":\"i\",\"s\":\"t\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]\",",
                   "\"pid\":", process_, ",\"tid\":", m.thread, ",\"ts\":", when(m.time_us),
-                  ",\"args\":{\"Device\":", quoted(device), ",\"Bytes\":", m.bytes,
+                  ",\"args\":{\"Device\":", json::quoted(device), ",\"Bytes\":", m.bytes,
                   ",\"Total Allocated\":", m.total, "}"));
   }
 
   void name(const char* what, int64_t pid, int64_t tid, const std::string& text) {
     line(cat_text("\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", pid, ",\"tid\":", tid,
-                  ",\"args\":{\"name\":", quoted(text), "}"));
+                  ",\"args\":{\"name\":", json::quoted(text), "}"));
   }
 
   void add_names() {
