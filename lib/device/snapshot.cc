@@ -13,12 +13,11 @@ namespace flambeau {
 
 namespace {
 
-using json::quoted;
-
 std::string frames(const Label& label) {
   if (!label.op && !label.module) return "[]";
-  return cat_text("[{\"name\":", quoted(label.op ? label.op : ""),
-                  ",\"filename\":", quoted(label.module ? label.module : ""), ",\"line\":0}]");
+  return cat_text("[{\"name\":", json::quoted(label.op ? label.op : ""),
+                  ",\"filename\":", json::quoted(label.module ? label.module : ""),
+                  ",\"line\":0}]");
 }
 
 const char* state_name(BlockState s) {
@@ -68,7 +67,7 @@ std::string segment_json(const Segment& s, const Block* first, Device d) {
   Sums sums;
   const std::string blocks = blocks_json(first, sums);
   return cat_text(
-      "{\"device\":", d.index, ",\"device_type\":", quoted(to_string(Device{d.type, -1})),
+      "{\"device\":", d.index, ",\"device_type\":", json::quoted(to_string(Device{d.type, -1})),
       ",\"address\":", reinterpret_cast<uintptr_t>(first->data), ",\"total_size\":", sums.total,
       ",\"allocated_size\":", sums.allocated, ",\"active_size\":", sums.active,
       ",\"requested_size\":", sums.requested, ",\"stream\":", s.stream, ",\"segment_type\":\"",
