@@ -1,5 +1,6 @@
 """Subclasses of Tensor and Parameter, and what copies and pickles keep of a tensor."""
 
+import _thread
 import copy
 import os
 import pathlib
@@ -7,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import threading
 
 import flambeau
 import pytest
@@ -129,6 +131,43 @@ def test_subclass_of_tensor(tmp_path, program):
         env={**os.environ, "PYTHONPATH": package},
     )
     assert done.stdout == "done\n", done.stderr
+
+
+AFTER_A_SUBCLASS = """
+import sys
+import flambeau as torch
+import pytest
+class Marked(torch.Tensor):
+    pass
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", sys.argv[1]]))
+"""
+
+
+def test_arguments_are_refused_after_a_subclass_as_before():
+    arguments = pathlib.Path(__file__).with_name("test_arguments.py")
+    package = str(pathlib.Path(flambeau.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_A_SUBCLASS, str(arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": package},
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+
+
+def test_a_thread_may_begin_with_a_number(torch, monkeypatch):
+    problems, ended = [], threading.Event()
+    monkeypatch.setattr(sys, "unraisablehook", problems.append)
+
+    class Last:
+        def __del__(self):
+            ended.set()
+
+    number = torch.tensor(1.5)
+    number.last = Last()
+    _thread.start_new_thread(int, (number,))  # no Python function calls it
+    del number
+    assert ended.wait(60) and not problems
 
 
 class Scale(flambeau.nn.Parameter):
