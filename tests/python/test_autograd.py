@@ -58,6 +58,32 @@ def test_decorator_without_parentheses_and_generators(torch):
     assert list(steps) == [False]
 
 
+def test_multithreading_is_set_for_each_call_of_a_decorated_function(torch):
+    allowed = torch.autograd.is_multithreading_enabled
+    single = torch.autograd.set_multithreading_enabled(False)
+    assert single.mode is False and not allowed()  # a decorator's constructor sets it, too
+
+    @single
+    def plain():
+        return allowed()
+
+    @single
+    def generator():
+        yield allowed()
+        yield allowed()
+
+    for before in True, False:
+        torch.autograd.set_multithreading_enabled(before)
+        assert plain() is False and allowed() is before
+        steps = generator()
+        assert next(steps) is False and allowed() is before
+        assert list(steps) == [False] and allowed() is before
+    with torch.autograd.set_multithreading_enabled(True):
+        assert allowed()
+    assert not allowed()
+    torch.autograd.set_multithreading_enabled(True)
+
+
 def test_set_grad_enabled(torch):
     torch.set_grad_enabled(False)
     assert not torch.is_grad_enabled()

@@ -1,7 +1,6 @@
 """Scopes of recording: no_grad, enable_grad, inference_mode, set_grad_enabled; as `with` blocks and
 decorators."""
 
-import contextlib
 import functools
 
 from .._call import _fast
@@ -155,18 +154,24 @@ def is_inference_mode_enabled():
 _threads = ThreadState(allowed=True)
 
 
-class set_multithreading_enabled(contextlib.ContextDecorator):
+class set_multithreading_enabled(_Scope):
     """Sets at once whether backward passes of this thread may use more threads; as a `with` block
     or a decorator, until its end. They never do: a pass walks on the thread that calls it."""
 
+    __slots__ = ("mode", "_before")
+
     def __init__(self, mode):
-        self.mode, self._before, _threads.allowed = mode, _threads.allowed, mode
+        self.mode, self._before = bool(mode), _threads.allowed
+        _threads.allowed = self.mode
 
     def __enter__(self):
-        _threads.allowed = self.mode
+        pass  # the constructor has set it
 
     def __exit__(self, *_):
         _threads.allowed = self._before
+
+    def _again(self):
+        return set_multithreading_enabled(self.mode)
 
 
 def is_multithreading_enabled():
