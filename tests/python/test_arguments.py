@@ -5,6 +5,7 @@ may stand in an index, a size, a device or a set_."""
 import flambeau as torch
 import numpy as np
 import pytest
+from flambeau import _call
 from flambeau._gen import ops
 
 INTS = {}  # every function with an int among its parameters, by name: a call that takes one
@@ -22,6 +23,9 @@ for _name, _function in {**ops.TORCH, **ops.FUNCTIONAL}.items():
         others = [row[1] for row in rows[:2] if "o" not in row[3]]
         if others in (["tensor"], ["tensor"] * 2):
             FACTORS += [(_function, len(others), row[0]) for row in rows if row[1] == "double"]
+
+# A record of another form would leave them empty, and nothing below would be tested.
+assert len(INTS) >= 20 and len(LISTED) >= 20 and len(FACTORS) >= 40
 
 
 def outcome(function, *args):
@@ -82,6 +86,36 @@ def test_seeds_have_64_bits():
             with pytest.raises(ValueError, match="Overflow"):
                 seeded(wrong)
         assert seeded(-1).initial_seed() == seeded(2**64 - 1).initial_seed() == 2**64 - 1
+
+
+def test_operands_have_64_bits():
+    x = torch.ones(2)
+    for wrong in 2**70, -(2**70):
+        for call in (
+            lambda: x + wrong,
+            lambda: wrong * x,
+            lambda: torch.add(x, wrong),
+            lambda: torch.full((1,), wrong),
+            lambda: x.fill_(wrong),
+        ):
+            with pytest.raises(OverflowError):
+                call()
+
+
+def test_only_what_has_more_than_64_bits_is_said_to():
+    def refuses(*_):
+        raise OverflowError("can't convert negative number to unsigned")
+
+    def call(*values):
+        rows = [(name, "int", None, "") for name in "ab"]
+        return _call._slow(refuses, "refuses", rows, values)
+
+    for values in (-1, 2), (-(2**63), 2**63 - 1):
+        with pytest.raises(OverflowError, match="negative number"):
+            call(*values)
+    for values in (-1, 2**63), (-(2**63) - 1, 0):
+        with pytest.raises(ValueError, match="^Overflow when unpacking long long$"):
+            call(*values)
 
 
 LIKE = "empty_like zeros_like ones_like rand_like randn_like".split()

@@ -2,8 +2,8 @@
 errors.
 
 A generated body tries the direct C call; when a Python value does not fit (`AttributeError`,
-`TypeError`, `KeyError`), `_slow` converts each argument by its declared kind, with an error that
-names the argument."""
+`TypeError`, `KeyError`, `OverflowError`), `_slow` converts each argument by its declared kind, with
+an error that names the argument."""
 
 from collections import namedtuple
 from functools import partial as _partial
@@ -315,6 +315,9 @@ def _slow(function, name, parameters, values, *rest):
     try:
         return function(*arguments, *rest)
     except OverflowError:
+        numbers = [a[0] if type(a) is list and len(a) == 1 else a for a in arguments]
+        if all(-(2**63) <= n < 2**63 for n in numbers if isinstance(n, int)):
+            raise
         raise ValueError("Overflow when unpacking long long") from None
 
 
