@@ -13,7 +13,8 @@ struct Setting {
   const char *name, *words;
   size_t most = 1;  // words
 };
-constexpr Setting kSettings[] = {{"FLAMBEAU_CHECK", "handles,stop", 2},
+constexpr Setting kSettings[] = {{"CUDA_LAUNCH_BLOCKING", "0,1"},
+                                 {"FLAMBEAU_CHECK", "handles,stop", 2},
                                  {"FLAMBEAU_ISA", "sse2,avx2,avx512"},
                                  {"FLAMBEAU_LAUNCH_BLOCKING", "0,1"},
                                  {"FLAMBEAU_TRACK_HANDLES", "0,1"}};

@@ -52,10 +52,9 @@ const CarriedChoice carried_choice;
 
 bool launch_blocking() {
   static const bool on = [] {
-    if (std::getenv("FLAMBEAU_LAUNCH_BLOCKING"))
-      return setting_has("FLAMBEAU_LAUNCH_BLOCKING", "1");
-    const char* cudas = std::getenv("CUDA_LAUNCH_BLOCKING");
-    return cudas && cudas[0] == '1';
+    const char* ours = std::getenv("FLAMBEAU_LAUNCH_BLOCKING");
+    const bool given = ours && *ours;  // an empty one hides nothing
+    return setting_has(given ? "FLAMBEAU_LAUNCH_BLOCKING" : "CUDA_LAUNCH_BLOCKING", "1");
   }();
   return on;
 }

@@ -2,13 +2,35 @@
 #include "base/setting.h"
 
 #include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "gtest/gtest.h"
 
 namespace flambeau {
 namespace {
 
-TEST(Setting, WordsCountWhole) {
+// Gives the variables back as the caller of the tests had them.
+class Setting : public testing::Test {
+ protected:
+  ~Setting() override {
+    for (const auto& [name, value] : before_)
+      value ? setenv(name, value->c_str(), 1) : unsetenv(name);
+  }
+
+ private:
+  static std::optional<std::string> value_of(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? std::optional<std::string>(value) : std::nullopt;
+  }
+  std::map<const char*, std::optional<std::string>> before_{
+      {"FLAMBEAU_CHECK", value_of("FLAMBEAU_CHECK")},
+      {"FLAMBEAU_ISA", value_of("FLAMBEAU_ISA")},
+      {"CUDA_LAUNCH_BLOCKING", value_of("CUDA_LAUNCH_BLOCKING")}};
+};
+
+TEST_F(Setting, WordsCountWhole) {
   for (const char* wrong : {"nohandles", "handels", "handles stop", "handles,sotp", ",handles"}) {
     setenv("FLAMBEAU_CHECK", wrong, 1);
     EXPECT_FALSE(setting_has("FLAMBEAU_CHECK", "handles")) << wrong;
@@ -20,9 +42,13 @@ TEST(Setting, WordsCountWhole) {
     EXPECT_TRUE(setting_problems("FLAMBEAU_CHECK").empty()) << right;
   }
   setenv("FLAMBEAU_ISA", "sse2,avx2", 1);
-  EXPECT_EQ(setting_problems().at(0),
+  EXPECT_EQ(setting_problems("FLAMBEAU_ISA").at(0),
             "FLAMBEAU_ISA has \"sse2,avx2\"; accepted are sse2,avx2,avx512");
-  unsetenv("FLAMBEAU_ISA");
+  for (const char* wrong : {"1x", "yes", "10"}) {
+    setenv("CUDA_LAUNCH_BLOCKING", wrong, 1);
+    EXPECT_FALSE(setting_has("CUDA_LAUNCH_BLOCKING", "1")) << wrong;
+    EXPECT_EQ(setting_problems("CUDA_LAUNCH_BLOCKING").size(), 1u) << wrong;
+  }
 }
 
 }  // namespace
