@@ -21,7 +21,7 @@ bool has_unicode() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (!value || !*value) continue;
-    return std::strstr(value, "UTF-8") || std::strstr(value, "utf8") || std::strstr(value, "UTF8");
+    return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
   }
   return true;  // nobody said otherwise, and terminals have it
 }

@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -88,11 +89,14 @@ def test_progress_is_logged_as_json(tmp_path):
     assert sum(line["event"] == "message" for line in lines) == 3
 
 
-def on_a_terminal(command):
+def on_a_terminal(command, **more):
     """What a program writes to a terminal."""
     main, other = pty.openpty()
     process = subprocess.Popen(
-        [str(c) for c in command], cwd=ROOT, env=environment(TERM="xterm"), stdout=other
+        [str(c) for c in command],
+        cwd=ROOT,
+        env=environment(**{"TERM": "xterm", "LC_ALL": "C.UTF-8"} | more),
+        stdout=other,
     )
     os.close(other)
     written = b""
@@ -117,6 +121,22 @@ def test_the_bar_is_drawn_on_terminals_only(languages, tmp_path):
         drawn = on_a_terminal([*command, *options])
         for part in ("━", "100 %", "memory", "left", "epoch   2/2"):
             assert part in drawn, f"{name}\n{drawn}"
+
+
+BAR = """
+from flambeau.utils.progress import Progress
+with Progress(2, interval=1e-9) as bar:
+    bar.advance()
+"""
+
+
+@pytest.mark.parametrize(
+    "locale, drawn",
+    [("C", False), ("en_US.ISO-8859-1", False)]
+    + [(f"en_US.{name}", True) for name in ("UTF-8", "utf-8", "utf8", "UTF8", "Utf-8")],
+)
+def test_the_bar_has_the_letters_that_the_locale_names(locale, drawn):
+    assert ("━" in on_a_terminal([sys.executable, "-c", BAR], LC_ALL=locale)) == drawn
 
 
 def test_wrong_options_are_refused_before_training(languages):
