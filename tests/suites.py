@@ -18,6 +18,19 @@ ROOT = Path(__file__).resolve().parents[1]
 SIM = "devices=2,memory=256MiB,as=cuda"
 STANDIN = "devices=2,memory=256MiB"  # what is simulated lies below CUDA's calls
 
+# What changes outcomes, and is the user's own: how GPUs' memory is kept and launches wait, checks,
+# colours, what Python makes of warnings, and the language of other programs' messages.
+USERS = (
+    *("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"),
+    *("CUDA_LAUNCH_BLOCKING", "FLAMBEAU_ALLOC_CONF", "FLAMBEAU_LAUNCH_BLOCKING", "FLAMBEAU_CHECK"),
+    *("NO_COLOR", "PYTHONWARNINGS"),
+)
+
+
+def environment() -> dict[str, str]:
+    """The caller's, without that; LANG stays."""
+    return {k: v for k, v in os.environ.items() if k not in USERS and not k.startswith("LC_")}
+
 
 @dataclass
 class Suite:
@@ -152,7 +165,7 @@ def run(suite: Suite, timeout: float | None = None) -> Outcome:
     process = subprocess.Popen(
         suite.command,
         cwd=suite.cwd,
-        env=os.environ | suite.env,
+        env=environment() | suite.env,
         text=True,
         errors="replace",
         stdout=subprocess.PIPE,

@@ -75,6 +75,8 @@ def test_cuda_is_one_that_the_driver_serves(tmp_path, driver, nvcc, expected):
     program(tmp_path / "nvidia-smi", "")
     program(tmp_path / "nvcc", f"echo 'Cuda compilation tools, release {nvcc}, V{nvcc}.1'")
     paths = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CUDA_HOME": str(tmp_path)}
-    env = {**os.environ, **paths, "LD_LIBRARY_PATH": str(tmp_path)}
+    # python3, which the script starts, may need its own
+    found = f"{tmp_path}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":")
+    env = {**os.environ, **paths, "LD_LIBRARY_PATH": found}
     command = [ROOT / "lib/build/find_nvcc.sh", "choose"]
     assert subprocess.check_output(command, env=env, text=True).strip() == expected

@@ -83,7 +83,9 @@ except ValueError as e:
 
 def run(program, **environment):
     environment = {"FLAMBEAU_SIM": "devices=2,as=cuda,memory=64MiB", **environment}
-    environment = os.environ | environment | {"PYTHONPATH": str(PACKAGE)}
+    users = "ALLOC_CONF", "LAUNCH_BLOCKING"  # what the caller has set is not what is tested
+    around = {k: v for k, v in os.environ.items() if not k.endswith(users)}
+    environment = around | environment | {"PYTHONPATH": str(PACKAGE)}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True
     )
@@ -100,6 +102,13 @@ def test_launches_that_block_fail_where_they_are_called(name):
     lazy = {"FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy"}
     assert run(BLAMES, **lazy).startswith("went on\n")
     told = run(BLAMES, **lazy, **{name: "1"})
+    assert "went on" not in told and "index 7 is out of bounds" in told
+    assert run(BLAMES, **lazy, **{name: "1x"}).startswith("went on\n")
+
+
+def test_an_empty_variable_hides_none_of_cudas():
+    lazy = {"FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy"}
+    told = run(BLAMES, **lazy, CUDA_LAUNCH_BLOCKING="1", FLAMBEAU_LAUNCH_BLOCKING="")
     assert "went on" not in told and "index 7 is out of bounds" in told
 
 
