@@ -8,6 +8,7 @@ import contextvars
 import decimal
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import threading
@@ -262,8 +263,16 @@ at_the_bottom(torch, 10, lambda: print("goes on"))
 
 
 def test_a_thread_that_cannot_be_had_is_an_error():
+    usual, most = 8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]
+    if most != resource.RLIM_INFINITY and most < usual:
+        pytest.skip("threads' stacks are limited here, and fit into the room that is left")
     done = subprocess.run(
-        [sys.executable, "-c", NO_ROOM], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", NO_ROOM],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (usual, most)),
     )
     assert "the system started no further thread" in done.stdout, done.stdout + done.stderr
     assert "goes on" in done.stdout and done.returncode == 0
