@@ -4,6 +4,7 @@ import json
 import re
 import threading
 import time
+import warnings
 
 import flambeau as torch
 import pytest
@@ -26,6 +27,20 @@ def net(device):
 
 def row(averages, key):
     return next(a for a in averages if a.key == key)
+
+
+def traced(call, **options):
+    """A profile of `call`, and what it says where kernels are not told by name."""
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as told, profile(**options) as found:
+            warnings.simplefilter("always")
+            call()
+    finally:
+        torch.set_warn_always(always)
+    refused = [str(w.message) for w in told if "without kernels' names" in str(w.message)]
+    return found, "".join(refused)
 
 
 def test_ops_gradients_and_ranges_are_counted(device):
@@ -64,10 +79,11 @@ def test_device_time_where_the_device_keeps_it(device):
         assert "Device total" in found.key_averages().table(sort_by="cuda_time_total")
 
 
-def test_what_a_device_ran_stands_under_its_op(tmp_path, device):
+def test_what_a_device_ran_stands_under_its_op(tmp_path, device, request):
     model, x = net(device), torch.ones(4, 6)
-    with profile() as found:
-        model(x.to(device)).sum().backward()
+    found, refused = traced(lambda: model(x.to(device)).sum().backward())
+    if refused and request.config.getoption("--device") == "cuda":
+        pytest.skip(refused)  # of a driver that lets administrators trace alone
     averages = found.key_averages(group_by_module=True)
     ran = [e for e in found.events() if e.kind in ("kernel", "copy", "fill")]
     if device == "cpu":
@@ -97,14 +113,15 @@ def test_what_a_device_ran_stands_under_its_op(tmp_path, device):
 
 def test_profiles_say_once_why_kernels_have_no_names(device, request, monkeypatch):
     if request.config.getoption("--device") != "standin":
-        return
+        pytest.skip("the stand-in of CUPTI alone refuses on demand")
     model, x = net(device), torch.ones(4, 6, device=device)
     monkeypatch.setenv("FLAMBEAU_STANDIN_CUPTI", "privileges")
     with pytest.warns(UserWarning, match="(?s)without kernels' names.*INSUFFICIENT_PRIVILEGES"):
         with profile() as found:
             model(x)
     assert row(found.key_averages(), "linear").device_time_total > 0
-    with profile() as found:  # and no second warning, which would be an error
+    with warnings.catch_warnings(), profile() as found:
+        warnings.simplefilter("error")
         model(x)
     monkeypatch.setenv("FLAMBEAU_STANDIN_CUPTI", "drops")
     with pytest.warns(UserWarning, match=r"misses \d+ kernels or copies"), profile() as found:
@@ -168,10 +185,14 @@ def test_trace_is_what_chrome_reads(tmp_path, device):
 
 def test_modules_are_no_rows_and_their_time_is_their_callers(device):
     model, x = net(device), torch.ones(4, 6, device=device)
-    with profile(with_modules=True) as found, record_function("all"):
-        model(x)
+
+    def call():
+        with record_function("all"):
+            model(x)
+
+    found, refused = traced(call, with_modules=True)
     averages = found.key_averages()
-    ran = set() if device == "cpu" else {"kernel"}
+    ran = set() if device == "cpu" or refused else {"kernel"}
     assert {e.kind for e in found.events()} == {"range", "module", "op"} | ran
     assert not {"0", "1", "2", "Sequential"} & {a.key for a in averages}
     whole = row(averages, "all").cpu_time_total
