@@ -67,6 +67,19 @@ def death(code: int) -> str:
     return f"ends the process: {name}"
 
 
+def start(command: list[str], folder: str, **more) -> subprocess.CompletedProcess:
+    """A child whose calls write into a folder of its own, and not into the caller's home."""
+    return subprocess.run(
+        command,
+        cwd=folder,
+        text=True,
+        errors="replace",
+        capture_output=True,
+        env=os.environ | ALIKE | {"PYTHONPATH": str(HERE), "HOME": folder},
+        **more,
+    )
+
+
 def run(group: list[str], device: str, findings: Findings) -> None:
     todo = [(name, 0) for name in group]
     crashes: dict[str, int] = {}
@@ -76,15 +89,7 @@ def run(group: list[str], device: str, findings: Findings) -> None:
             journal.write_bytes(b"\0" * 8192)
             command = [sys.executable, str(HERE / "worker.py"), device, str(journal)]
             asked = "".join(f"{name} {start}\n" for name, start in todo)
-            child = subprocess.run(
-                command,
-                input=asked,
-                cwd=folder,
-                text=True,
-                errors="replace",
-                capture_output=True,
-                env=os.environ | ALIKE | {"PYTHONPATH": str(HERE), "HOME": folder},
-            )
+            child = start(command, folder, input=asked)
             last = journal.read_bytes().split(b"\0")[0]
         done = set()
         for text in child.stdout.splitlines():

@@ -53,6 +53,13 @@ def known_to_fail(result: dict, value) -> bool:
     return result["kind"] == "handle" and not value
 
 
+def limit() -> None:
+    """Holds this process to little more than what the library has taken so far."""
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 class Worker:
     def __init__(self, device: str, journal: str):
         self.engine = Engine(record.read(), device)
@@ -61,9 +68,7 @@ class Worker:
             self.journal = mmap.mmap(f.fileno(), 0)
         self.engine.tensor("FLAM_F32", (4, 4))
         working.on_a_stream(working.Maker(self.engine))  # reserves the simulated devices' memory
-        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        limit()
 
     def say(self, **line) -> None:
         print(json.dumps(line), flush=True)
