@@ -275,8 +275,9 @@ def _scalar(rust: RustApi, p: Param, n: str) -> Argument:
 def _reference(rust: RustApi, f: Function, p: Param, n: str) -> Argument:
     name = "Tensor" if p.kind == "tensor" else rust.handles[pointee(p.type)]
     if rust.operand(f, p):
+        taken, hold = ("MaybeOperand", "hold_if_any") if p.nullable else ("Operand", "hold")
         default = "None::<&Tensor>" if p.default else None
-        return Argument(p, "impl Operand", f"{n}.raw()", f"let {n} = {n}.hold();", default)
+        return Argument(p, f"impl {taken}", f"{n}.raw()", f"let {n} = {n}.{hold}();", default)
     unique = p.mutable and (
         p.kind == "tensor" or name == "Generator"
     )  # drawing from a generator writes to it
@@ -288,6 +289,11 @@ def _reference(rust: RustApi, f: Function, p: Param, n: str) -> Argument:
     return Argument(p, f"&{mut}{name}", f"{n}.raw()", borrows=True)
 
 
+def _unless_empty(p: Param) -> str:
+    """C refuses an option's list without entries, but where that means something of its own."""
+    return ".filter(|v| !v.is_empty())" if p.option and not p.may_be_empty else ""
+
+
 def _list(p: Param, n: str) -> Argument:
     if p.kind == "tensors":
         if p.nullable:
@@ -295,7 +301,7 @@ def _list(p: Param, n: str) -> Argument:
                 p,
                 "Option<&[&Tensor]>",
                 f"{n}.as_ref().map_or(null(), |v| v.as_ptr())",
-                f"let {n} = {n}.filter(|v| !v.is_empty()).map(pointers);",
+                f"let {n} = {n}{_unless_empty(p)}.map(pointers);",
                 borrows=True,
             )
         return Argument(
@@ -304,15 +310,14 @@ def _list(p: Param, n: str) -> Argument:
     if "flam_dtype" in p.type:
         codes = "v.iter().map(|d| d.code()).collect::<Vec<_>>()"
         if p.nullable:
-            before = f"let {n} = {n}.map(|v| {codes});"
+            before = f"let {n} = {n}{_unless_empty(p)}.map(|v| {codes});"
             value = f"{n}.as_ref().map_or(null(), |v| v.as_ptr())"
             return Argument(p, "Option<&[Dtype]>", value, before, borrows=True)
         before = f"let {n} = {codes.replace('v.', n + '.', 1)};"
         return Argument(p, "&[Dtype]", f"{n}.as_ptr()", before, borrows=True)
     item = rust_type(pointee(p.type))
     if p.nullable:
-        some = "" if p.may_be_empty or not p.option else ".filter(|v| !v.is_empty())"
-        how = f"{n}{some}.map_or(null(), |v| v.as_ptr())"
+        how = f"{n}{_unless_empty(p)}.map_or(null(), |v| v.as_ptr())"
         return Argument(p, f"Option<&[{item}]>", how, borrows=True)
     return Argument(p, f"&[{item}]", f"{n}.as_ptr()", borrows=True)
 

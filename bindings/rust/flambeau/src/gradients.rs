@@ -2,7 +2,7 @@
 
 use crate::{
     access::writing,
-    call::{check, entries, optional_pointers, pointers, Borrow},
+    call::{check, entries, listed, optional_pointers, pointers, Borrow},
     sys, Error, Result, Status, Tensor,
 };
 
@@ -67,20 +67,21 @@ pub fn backward(tensors: &[impl Borrow<Tensor>]) -> Result<()> {
 /// Those of [`backward`].
 pub fn backward_with(tensors: &[impl Borrow<Tensor>], options: BackwardOptions<'_>) -> Result<()> {
     crate::open_library()?;
+    if options.inputs.map_or(false, <[_]>::is_empty) {
+        let text = "backward: inputs has no entries; leave it out for all leaves";
+        return Err(Error::new(Status::InvalidArgument, text));
+    }
     let tensors = pointers(tensors);
     let grads = options.grad_tensors.map(optional_pointers).unwrap_or_default();
-    let inputs = options.inputs.map(pointers);
-    let (inputs, n_inputs) =
-        inputs.as_ref().map_or((std::ptr::null(), 0), |list| (list.as_ptr(), list.len()));
-    let given = if options.grad_tensors.is_some() { grads.as_ptr() } else { std::ptr::null() };
+    let inputs = options.inputs.map(pointers).unwrap_or_default();
     let _access = writing();
     let options = sys::flam_autograd_backward_options {
-        grad_tensors: given,
+        grad_tensors: listed(&grads),
         n_grad_tensors: grads.len(),
         retain_graph: options.retain_graph.into(),
         create_graph: options.create_graph.into(),
-        inputs,
-        n_inputs,
+        inputs: listed(&inputs),
+        n_inputs: inputs.len(),
         ..Default::default()
     };
     // SAFETY: `tensors`, `grads` and `inputs` are lists with lengths of their own, of handles that
@@ -163,11 +164,10 @@ pub fn grad_with(
     crate::open_library()?;
     let (outputs, inputs) = (pointers(outputs), pointers(inputs));
     let grads = options.grad_outputs.map(optional_pointers).unwrap_or_default();
-    let given = if options.grad_outputs.is_some() { grads.as_ptr() } else { std::ptr::null() };
     // It frees what the graph saved.
     let _access = writing();
     let options = sys::flam_grad_options {
-        grad_outputs: given,
+        grad_outputs: listed(&grads),
         n_grad_outputs: grads.len(),
         retain_graph: options.retain_graph.into(),
         create_graph: options.create_graph.into(),

@@ -16,6 +16,26 @@ pub trait Operand {
         Self: 'a;
 }
 
+/// What an operation takes where an operand may be missing: an operand, or an `Option` of one, as
+/// in `x.clamp(0.0, None::<f64>)`.
+///
+/// An operand that may not be missing is no `Option`:
+///
+/// ```compile_fail,E0277
+/// # fn main() -> flambeau::Result<()> {
+/// # use flambeau::Tensor;
+/// let x = Tensor::from_slice(&[1.0, 2.0], &[2])?;
+/// x.add(None::<&Tensor>)?;
+/// # Ok(())
+/// # }
+/// ```
+pub trait MaybeOperand {
+    /// Gets hold of a handle, or of none, for the length of a call.
+    fn hold_if_any<'a>(self) -> Held<'a>
+    where
+        Self: 'a;
+}
+
 /// An operand on its way into a call.
 #[derive(Debug)]
 pub struct Held<'a> {
@@ -59,9 +79,17 @@ impl Operand for Tensor {
     }
 }
 
-/// `None` is no operand, where one may be missing: `x.clamp(0.0, None::<f64>)`.
-impl<T: Operand> Operand for Option<T> {
-    fn hold<'a>(self) -> Held<'a>
+impl<T: Operand> MaybeOperand for T {
+    fn hold_if_any<'a>(self) -> Held<'a>
+    where
+        Self: 'a,
+    {
+        self.hold()
+    }
+}
+
+impl<T: Operand> MaybeOperand for Option<T> {
+    fn hold_if_any<'a>(self) -> Held<'a>
     where
         Self: 'a,
     {

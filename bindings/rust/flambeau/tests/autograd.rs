@@ -38,9 +38,17 @@ fn backward_accumulates_and_grad_does_not() {
     let seeds = [Some(&seed)];
     backward_with(&[&y], BackwardOptions::default().grad_tensors(&seeds)).unwrap();
     assert_eq!(grad_of(&x), [4.0, 44.0]);
+    let y = (&x * 2.0).sum().unwrap();
+    let none = BackwardOptions::default().grad_tensors(&[]).retain_graph(true);
+    backward_with(&[&y], none).unwrap();
+    assert_eq!(grad_of(&x), [6.0, 46.0]);
+    let into_none = backward_with(&[&y], none.inputs(&[])).unwrap_err();
+    assert!(into_none.to_string().contains("inputs has no entries"), "{}", into_none);
+    let g = grad_with(&[&y], &[&x], GradOptions::default().grad_outputs(&[])).unwrap();
+    assert_eq!(g[0].as_ref().unwrap().to_vec::<f32>().unwrap(), [2.0, 2.0]);
     let g = grad(&[(&x * 3.0).sum().unwrap()], &[&x]).unwrap();
     assert_eq!(g[0].to_vec::<f32>().unwrap(), [3.0, 3.0]);
-    assert_eq!(grad_of(&x), [4.0, 44.0]);
+    assert_eq!(grad_of(&x), [6.0, 46.0]);
 }
 
 #[test]
