@@ -49,8 +49,9 @@ if(GTest_FOUND)
   # All that does not count what segments of their own take.
   set(counting *.FreedBlocks*:*CacheBack*:*ReportSays*:*.Flat*)
   add_test(NAME runtime.expandable
-           COMMAND runtime_test --gtest_filter=Allocator.*:Graphs.*:Sim.*-${counting})
-  set_tests_properties(runtime.expandable PROPERTIES ENVIRONMENT
+           COMMAND runtime_test --gtest_filter=Allocator.*:Graphs.*:Sim.*-${counting}
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(runtime.expandable PROPERTIES TIMEOUT 900 ENVIRONMENT
                                           FLAMBEAU_ALLOC_CONF=expandable_segments:True)
 elseif(folders)
   message(WARNING "flambeau: no GoogleTest (apt package libgtest-dev), so no C++ tests")

@@ -45,8 +45,8 @@ def written_files() -> list[Path]:
         ]
     else:
         paths = [Path(line) for line in listed.stdout.splitlines()]
-    code = shape.CODE | {".md"}
-    return [p for p in paths if p.suffix in code and (ROOT / p).is_file() and not is_generated(p)]
+    paths = [p for p in paths if shape.is_code(p) or p.suffix == ".md"]
+    return [p for p in paths if (ROOT / p).is_file() and not is_generated(p)]
 
 
 def main() -> int:

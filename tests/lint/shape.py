@@ -12,6 +12,10 @@ CODE = {".cc", ".h", ".cu", ".c", ".py", ".rs", ".cmake", ".sh"}
 OPENINGS = ("//", "/*", '"""', "#", "//!")
 
 
+def is_code(path: Path) -> bool:
+    return path.suffix in CODE or path.name == "CMakeLists.txt"
+
+
 def opens_with_comment(lines: list[str]) -> bool:
     for line in lines:
         if line.startswith("#!") or not line.strip():
@@ -25,7 +29,7 @@ def opens_with_comment(lines: list[str]) -> bool:
 def check(root: Path, files: list[Path]) -> list[str]:
     faults, lengths = [], []
     for path in files:
-        if path.suffix not in CODE:
+        if not is_code(path):
             continue
         lines = (root / path).read_text().splitlines()
         lengths.append(len(lines))
