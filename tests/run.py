@@ -17,9 +17,7 @@ def table(build) -> list[Suite]:
     listed = [
         Suite("lint", [python, "tests/lint/lint.py"]),
         Suite("generated files", [python, "bindings/generate", "--check"]),
-        suites.pytest("CUDA 12.9", ["tests/cuda12"])
-        if build.name == "cuda"
-        else Suite("CUDA 12.9", [], missing="this build has no CUDA"),
+        suites.cuda12(build),
         suites.pytest("headers and generator", ["tests/headers", "tests/generate", "tests/lint"]),
         suites.pytest("archives, wheel, crates", ["tests/build"]),
         suites.pytest(

@@ -90,6 +90,13 @@ def python_suites(build: Path, device: str) -> list[Suite]:
     ]
 
 
+def cuda12(build: Path) -> Suite:
+    """The oldest CUDA that the sources serve."""
+    suite = pytest("CUDA 12.9", ["tests/cuda12"])
+    missing = "" if build.name == "cuda" else "this build has no CUDA"
+    return replace(suite, missing=suite.missing or missing)
+
+
 def extreme(build: Path, device: str) -> Suite:
     """Every exported function with arguments that no program should pass."""
     library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}

@@ -1,6 +1,5 @@
 """Emits `flambeau._gen.members`: what those members of Tensor say that are no generated functions.
-The header's words come first, then those of the function that is loaded on first use, then the
-lines of python_members.txt."""
+Functions loaded on first use come first, then the lines of python_members.txt, then the header."""
 
 import ast
 import pathlib

@@ -67,10 +67,11 @@ class Method:
             return self._function(name, self.needed, self._body(), None, indent)
         full = f"{name[:-1]}_with_" if name.endswith("_") else f"{name}_with"
         full = full.removeprefix("r#")
-        forward = [] if self.alone else [name, self.needed, self._forward(full), None, indent]
-        return (self._function(*forward) if forward else "") + self._function(
-            full, self.needed + self.extra, self._body(), self.options, indent
-        )
+        short = ""
+        if not self.alone:
+            short = self._function(name, self.needed, self._forward(full), None, indent)
+        arguments = self.needed + self.extra
+        return short + self._function(full, arguments, self._body(), self.options, indent)
 
     def _function(
         self,

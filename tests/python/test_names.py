@@ -125,7 +125,6 @@ def test_every_public_member_is_described(torch):
 
 def test_signatures_show_names_of_torch_alone(torch):
     seen = 0
-    seen = 0
     for space in torch, torch.Tensor, torch.nn.functional, torch.linalg, torch.special, torch.fft:
         for name, value in public(space):
             if isinstance(value, (type, property)):

@@ -18,12 +18,12 @@ def _aliases(cls):
 
 # What a row has alone, and with inner ones.
 _SHARED = "host_us", "device_us", "host_bytes", "device_bytes"
+_ON_DEVICE = "kernel", "copy", "fill"  # kinds of what a device ran
 _NOTHING = {"self": {"allocated": 0, "freed": 0}, "total": {"allocated": 0, "freed": 0}}
 
 
 # What a device ran, in an op's `kernels`: microseconds.
 Kernel = namedtuple("Kernel", "name device duration")
-_ON_DEVICE = "kernel", "copy", "fill"
 
 
 class _Measured:
@@ -152,14 +152,15 @@ def events(profile):
     rows = json.loads(api.profile_events(profile))
     made = [FunctionEvent(row, i + 1) for i, row in enumerate(rows)]
     for event, row in zip(made, rows):
-        parent = made[row["parent"]] if row["parent"] >= 0 else None
-        if event.kind not in _ON_DEVICE:
-            event.cpu_parent = parent
-        if parent and event.cpu_parent:
-            parent.cpu_children.append(event)
-        elif parent:
+        if row["parent"] < 0:
+            continue
+        parent = made[row["parent"]]
+        if event.kind in _ON_DEVICE:
             index = int(event.device.partition(":")[2])
             parent.kernels.append(Kernel(event.name, index, event.device_time_total))
+        else:
+            event.cpu_parent = parent
+            parent.cpu_children.append(event)
     return EventList(made, profile)
 
 
