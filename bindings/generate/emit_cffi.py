@@ -40,6 +40,11 @@ DROPS_CDEF = """
 void flam_py_drop(void *kept);
 void flam_py_drop_second(void *user, void *kept);
 """
+# The version of the headers that the modules are compiled with, which the library must have.
+VERSION_CDEF = """
+#define FLAM_VERSION_MAJOR ...
+#define FLAM_VERSION_MINOR ...
+"""
 
 
 def named_pointer(c_type, name):
@@ -136,7 +141,7 @@ def emit(api):
     ]
     fast = module(
         "_flambeau_fast",
-        "\n".join([types(raw), *pointers, DROPS_CDEF]),
+        "\n".join([types(raw), *pointers, DROPS_CDEF, VERSION_CDEF]),
         [f for f in raw["functions"] if not f["blocks"]],
         headers,
         structs,

@@ -44,9 +44,11 @@ class ProgramHooks::Value final : public Packed {
     capi::HostCall call;
     const flam_saved_hooks& table = hooks_->table_;
     const flam_status status = table.pack(table.user, capi::handle(t), &packed_);
-    if (status != FLAM_OK) packed_ = nullptr;
+    if (status == FLAM_OK)
+      call.let_go();  // what it packed may hold what it made
+    else
+      packed_ = nullptr;
     call.check("a saved tensor's pack hook", status);
-    call.let_go();  // what it packed may hold what it made
   }
 
   Tensor unpack() override {

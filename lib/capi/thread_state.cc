@@ -32,9 +32,12 @@ struct Taken {
   Ref<Host> host;
   void* state = nullptr;
 
-  explicit Taken(Ref<Host> h) : host(std::move(h)) {
+  // Made before it takes, so that a state beside an error is dropped, too.
+  explicit Taken(Ref<Host> h) : Taken(std::move(h), nullptr) {
     const capi::HostCall call;
-    call.check("taking a thread's state", host->table.take(host->table.user, &state));
+    const flam_status status = host->table.take(host->table.user, &state);
+    if (status != FLAM_OK) state = nullptr;
+    call.check("taking a thread's state", status);
   }
   Taken(const Taken&) = delete;
   ~Taken() {
@@ -46,6 +49,9 @@ struct Taken {
     const capi::HostCall call;
     call.check("giving a thread its state", host->table.give(host->table.user, state));
   }
+
+ private:
+  Taken(Ref<Host> h, void* s) : host(std::move(h)), state(s) {}
 };
 
 using AllTaken = std::vector<std::shared_ptr<Taken>>;

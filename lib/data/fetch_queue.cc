@@ -101,35 +101,37 @@ void FetchQueue::fetch(Job& job) noexcept {
   }
 }
 
+std::shared_ptr<FetchQueue::Job> FetchQueue::take() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    for (const auto& job : jobs_) {
+      if (job->state != Job::waiting) continue;
+      job->state = Job::running;
+      return job;
+    }
+    work_.wait(lock);
+  }
+  return nullptr;
+}
+
 void FetchQueue::work() {
   const InlineLoops one_thread;  // the workers are the parallelism
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    std::shared_ptr<Job> job;
-    for (auto& j : jobs_) {
-      if (j->state == Job::waiting) {
-        job = j;
-        break;
-      }
-    }
-    if (stop_) return;
-    if (!job) {
-      work_.wait(lock);
-      continue;
-    }
-    job->state = Job::running;
-    lock.unlock();
+  // What was cleared meanwhile is destroyed here, without the lock: batches may call the host.
+  while (const std::shared_ptr<Job> job = take()) {
     fetch(*job);
-    lock.lock();
-    job->state = Job::done;
+    {
+      std::lock_guard lock(mutex_);
+      job->state = Job::done;
+    }
     ready_.notify_all();
   }
 }
 
 bool FetchQueue::ready_within(double seconds) {
+  std::shared_ptr<Job> job;  // outlives the lock, as above
   std::unique_lock lock(mutex_);
   if (threads_.empty() || jobs_.empty()) return true;
-  const std::shared_ptr<Job> job = jobs_.front();
+  job = jobs_.front();
   const auto limit = std::chrono::duration<double>(std::min(seconds, 1e9));  // fits the clock
   return ready_.wait_for(lock, limit, [&] { return job->state == Job::done; });
 }

@@ -50,6 +50,7 @@ class FetchQueue : public std::enable_shared_from_this<FetchQueue> {
   };
 
   void work();
+  std::shared_ptr<Job> take();  // the next one to fetch, which it waits for; null at the end
   void check_process() const;
   void fetch(Job& job) noexcept;
 

@@ -69,9 +69,8 @@ bool is_traced(Device d) {
   const std::lock_guard lock(t.mutex);
   const auto known = std::ranges::find(t.asked, &table, [](const auto& a) { return a.first; });
   if (known != t.asked.end()) return known->second;
-  const bool does = table.trace_start(&t.found.problem) == hal::Status::ok;
-  t.asked.emplace_back(&table, does);
-  return does;
+  t.asked.emplace_back(&table, false);
+  return t.asked.back().second = table.trace_start(&t.found.problem) == hal::Status::ok;
 }
 
 Activities end_traces() {
@@ -105,8 +104,10 @@ Log* make_log() {
   std::lock_guard lock(s.mutex);
   for (auto& l : s.logs) {
     std::lock_guard inner(l->mutex);
-    if (l->owned || !l->record.spans.empty() || !l->record.memory.empty()) continue;
+    const ThreadRecord& r = l->record;
+    if (l->owned || !r.spans.empty() || !r.memory.empty() || !r.launches.empty()) continue;
     l->owned = true;
+    l->session = 0;  // its next event is of another thread
     return t_log = l.get();
   }
   s.logs.push_back(std::make_unique<Log>());
@@ -319,7 +320,7 @@ void start(const Options& options) {
 
 Recorded stop() {
   Session& s = session();
-  std::unique_lock lock(s.mutex);
+  const std::lock_guard lock(s.mutex);
   check(on(), Code::invalid_argument, "the profiler is not running; start it first");
   Recorded out;
   out.threads.reserve(s.logs.size());
@@ -338,8 +339,7 @@ Recorded stop() {
     out.threads.push_back(std::move(log->record));
     log->record = {};
   }
-  lock.unlock();
-  out.traced = end_traces();
+  out.traced = end_traces();  // before another session can begin
   return out;
 }
 

@@ -270,7 +270,7 @@ Tensor Frame::value(size_t number) {
   check(!own.empty(), Code::internal, "a checkpoint's value ", number, " was not computed again");
   if (current_pass && !values.empty()) {
     std::lock_guard lock(mutex_);
-    passes_[current_pass->number] = std::move(values);
+    passes_[current_pass->number].swap(values);  // what was there goes without the lock
   }
   return own.mapped().get();
 }

@@ -60,11 +60,13 @@ bool is_stale(const Tensor& view) {
 // Threads that read a view at once come here together; all but the first find it done.
 void refresh(const Tensor& view) {
   static std::recursive_mutex& mutex = *new std::recursive_mutex;  // making a node reads views
+  Ref<Node> old;  // outlives the lock: what it holds may be the program's
   const std::lock_guard lock(mutex);
   if (!is_stale(view)) return;
   if (view.impl()->creation != Creation::normal) fail_view(view, true);
   Ref<Node> node = make_view_node(view);
   AutogradData& d = autograd_data(view);
+  old = d.grad_fn;
   d.move_to(std::move(node), 0);
   std::atomic_ref(d.fresh_at).store(view.version(), std::memory_order_release);
 }

@@ -78,7 +78,9 @@ class Machine {
     if (it == memo_.end()) damaged("its pickle refers to nothing");
     stack_.push_back(it->second);
   }
-  bool scalar(uint8_t op);
+  bool number(uint8_t op);
+  bool text(uint8_t op);
+  bool memo(uint8_t op);
   bool container(uint8_t op);
   Tensor rebuild(const V::Sequence& args) const;
 
@@ -186,8 +188,8 @@ void Machine::reduce() {
        " to be called, which a file of weights must not; save a state_dict");
 }
 
-// Numbers, texts, names and the memo.
-bool Machine::scalar(uint8_t op) {
+// None, truth values and numbers.
+bool Machine::number(uint8_t op) {
   switch (op) {
     case 'N':
       push(V::None{});
@@ -223,6 +225,14 @@ bool Machine::scalar(uint8_t op) {
       push(v);
       return true;
     }
+    default:
+      return false;
+  }
+}
+
+// Texts and the names of functions and classes.
+bool Machine::text(uint8_t op) {
+  switch (op) {
     case 'X':
       push(std::string(bytes(take<uint32_t>())));
       return true;
@@ -244,6 +254,13 @@ bool Machine::scalar(uint8_t op) {
       push(V::Global{*m + "." + *a});
       return true;
     }
+    default:
+      return false;
+  }
+}
+
+bool Machine::memo(uint8_t op) {
+  switch (op) {
     case 'q':
       store(take<uint8_t>());
       return true;
@@ -329,7 +346,7 @@ PickleRef Machine::run() {
       take<uint8_t>();  // protocol
     } else if (op == 0x95) {
       take<uint64_t>();  // frame length
-    } else if (!scalar(op) && !container(op)) {
+    } else if (!number(op) && !text(op) && !memo(op) && !container(op)) {
       fail(Code::unsupported, "\"", path_,
            "\" has an object that is no tensor, number, text or container (opcode ", int(op),
            "); save a state_dict");

@@ -47,11 +47,12 @@ RuleOptions adam_options(Options given) {
   return o;
 }
 
-template <class Step> void expect_steps(int n, Parameter p, std::vector<double> want, Step step) {
+void expect_steps(const UpdateRule& rule, const RuleOptions& options, int n, Parameter p,
+                  std::vector<double> want) {
   for (int k = 0; k < n; ++k) {
     const double scale = 1 - 0.9 * k, base[] = {0.1, -0.2, 0.3};
     for (int i = 0; i < 3; ++i) p.grad.data_as<double>()[i] = base[i] * scale;
-    step(ParameterList{p});
+    run_rule("step", rule, ParameterList{p}, options);
     p.fresh = false;
   }
   const std::vector<double> got = values_of<double>(p.param);
@@ -74,121 +75,77 @@ Parameter rprop_state(Parameter p) {
 }
 
 TEST(Optimizer, SgdIsTorchs) {
-  expect_steps(3, three(), {0.497, -1.244, 2.991}, [](const ParameterList& l) {
-    run_rule("step", kSgdRule, l, options_of({{kOptLr, 0.1}}));
-  });
-  expect_steps(3, three(), {0.52005514909375, -1.288889901171875, 3.0528430651875},
-               [](const ParameterList& l) {
-                 run_rule("step", kSgdRule, l,
-                          options_of({{kOptLr, 0.1},
-                                      {kOptMomentum, 0.9},
-                                      {kOptDampening, 0.25},
-                                      {kOptWeightDecay, 0.01},
-                                      {kOptMaximize, 1}}));
-               });
+  expect_steps(kSgdRule, options_of({{kOptLr, 0.1}}), 3, three(), {0.497, -1.244, 2.991});
+  expect_steps(kSgdRule,
+               options_of({{kOptLr, 0.1},
+                           {kOptMomentum, 0.9},
+                           {kOptDampening, 0.25},
+                           {kOptWeightDecay, 0.01},
+                           {kOptMaximize, 1}}),
+               3, three(), {0.52005514909375, -1.288889901171875, 3.0528430651875});
   expect_steps(
-      3, three(), {0.4741889719805, -1.19636916924625, 2.9105142676530003},
-      [](const ParameterList& l) {
-        run_rule(
-            "step", kSgdRule, l,
-            options_of(
-                {{kOptLr, 0.1}, {kOptMomentum, 0.9}, {kOptWeightDecay, 0.01}, {kOptNesterov, 1}}));
-      });
+      kSgdRule,
+      options_of({{kOptLr, 0.1}, {kOptMomentum, 0.9}, {kOptWeightDecay, 0.01}, {kOptNesterov, 1}}),
+      3, three(), {0.4741889719805, -1.19636916924625, 2.9105142676530003});
 }
 
 TEST(Optimizer, AdamIsTorchs) {
-  expect_steps(3, three(), {0.31353654423473104, -1.0602901044126547, 2.803428794559908},
-               [](const ParameterList& l) {
-                 run_rule("step", kAdamRule, l,
-                          adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.01}}));
-               });
-  expect_steps(3, with_third(three()), {0.6790572306752988, -1.4290572412244316, 3.17905724474081},
-               [](const ParameterList& l) {
-                 run_rule("step", kAdamRule, l, adam_options({{kOptLr, 0.1}, {kOptMaximize, 1}}));
-               });
-  expect_steps(3, three(), {0.3891801734988864, -1.1169044185844808, 2.8149276669463448},
-               [](const ParameterList& l) {
-                 run_rule("step", kAdamRule, l,
-                          adam_options({{kOptLr, 0.1},
-                                        {kOptWeightDecay, 0.1},
-                                        {kOptBeta1, 0.4},
-                                        {kOptBeta2, 0.99},
-                                        {kOptDecoupled, 1}}));
-               });
+  expect_steps(kAdamRule, adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.01}}), 3, three(),
+               {0.31353654423473104, -1.0602901044126547, 2.803428794559908});
+  expect_steps(kAdamRule, adam_options({{kOptLr, 0.1}, {kOptMaximize, 1}}), 3, with_third(three()),
+               {0.6790572306752988, -1.4290572412244316, 3.17905724474081});
+  expect_steps(kAdamRule,
+               adam_options({{kOptLr, 0.1},
+                             {kOptWeightDecay, 0.1},
+                             {kOptBeta1, 0.4},
+                             {kOptBeta2, 0.99},
+                             {kOptDecoupled, 1}}),
+               3, three(), {0.3891801734988864, -1.1169044185844808, 2.8149276669463448});
 }
 
 TEST(Optimizer, AdaptiveRulesAreTorchs) {
-  expect_steps(3, three(), {0.4526608969192104, -1.2026608664591414, 2.952660856305777},
-               [](const ParameterList& l) {
-                 run_rule("step", kRmsPropRule, l,
-                          options_of({{kOptLr, 0.01}, {kOptAlpha, 0.99}, {kOptEps, 1e-8}}));
-               });
-  expect_steps(3, with_third(three()),
-               {-0.007447063117059621, -0.5884507437359573, 2.1794455958536956},
-               [](const ParameterList& l) {
-                 run_rule("step", kRmsPropRule, l,
-                          options_of({{kOptLr, 0.1},
-                                      {kOptAlpha, 0.9},
-                                      {kOptEps, 1e-8},
-                                      {kOptRmsMomentum, 0.5},
-                                      {kOptWeightDecay, 0.1}}));
-               });
+  expect_steps(kRmsPropRule, options_of({{kOptLr, 0.01}, {kOptAlpha, 0.99}, {kOptEps, 1e-8}}), 3,
+               three(), {0.4526608969192104, -1.2026608664591414, 2.952660856305777});
+  expect_steps(kRmsPropRule,
+               options_of({{kOptLr, 0.1},
+                           {kOptAlpha, 0.9},
+                           {kOptEps, 1e-8},
+                           {kOptRmsMomentum, 0.5},
+                           {kOptWeightDecay, 0.1}}),
+               3, with_third(three()),
+               {-0.007447063117059621, -0.5884507437359573, 2.1794455958536956});
   expect_steps(
-      3, three(), {0.39224410488530725, -1.1277246487610648, 2.855955216673264},
-      [](const ParameterList& l) {
-        run_rule(
-            "step", kAdagradRule, l,
-            options_of(
-                {{kOptLr, 0.1}, {kOptLrDecay, 0.2}, {kOptWeightDecay, 0.1}, {kOptEps, 1e-10}}));
-      });
+      kAdagradRule,
+      options_of({{kOptLr, 0.1}, {kOptLrDecay, 0.2}, {kOptWeightDecay, 0.1}, {kOptEps, 1e-10}}), 3,
+      three(), {0.39224410488530725, -1.1277246487610648, 2.855955216673264});
+  expect_steps(kAdadeltaRule,
+               options_of({{kOptLr, 1}, {kOptRho, 0.9}, {kOptWeightDecay, 0.1}, {kOptEps, 1e-6}}),
+               3, three(), {0.4960650997420219, -1.2454575303454645, 2.994131483757634});
+  expect_steps(kAdamaxRule,
+               adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.05}, {kOptMaximize, 1}}), 3,
+               three(), {0.6105928880664147, -1.353375360722907, 3.0674523036358385});
+  expect_steps(kNadamRule,
+               adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.1}, {kOptMomentumDecay, 4e-3}}), 3,
+               three(), {0.378002942494777, -1.1057104639393878, 2.8231304408779008});
   expect_steps(
-      3, three(), {0.4960650997420219, -1.2454575303454645, 2.994131483757634},
-      [](const ParameterList& l) {
-        run_rule(
-            "step", kAdadeltaRule, l,
-            options_of({{kOptLr, 1}, {kOptRho, 0.9}, {kOptWeightDecay, 0.1}, {kOptEps, 1e-6}}));
-      });
-  expect_steps(3, three(), {0.6105928880664147, -1.353375360722907, 3.0674523036358385},
-               [](const ParameterList& l) {
-                 run_rule(
-                     "step", kAdamaxRule, l,
-                     adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.05}, {kOptMaximize, 1}}));
-               });
+      kNadamRule,
+      adam_options(
+          {{kOptLr, 0.1}, {kOptWeightDecay, 0.1}, {kOptMomentumDecay, 4e-3}, {kOptDecoupled, 1}}),
+      3, three(), {0.42972675789598247, -1.1574510059147456, 2.855474255254333});
+  expect_steps(kRadamRule, adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.1}}), 9, three(),
+               {0.4855174145578641, -1.1972968998681988, 2.8585063645704567});
+  expect_steps(kAsgdRule,
+               options_of({{kOptLr, 0.1},
+                           {kOptWeightDecay, 0.1},
+                           {kOptLambd, 0.1},
+                           {kOptAsgdAlpha, 0.75},
+                           {kOptT0, 1}}),
+               4, asgd_state(three()),
+               {0.4755800652080108, -1.181959771708629, 2.8115380433796777});
   expect_steps(
-      3, three(), {0.378002942494777, -1.1057104639393878, 2.8231304408779008},
-      [](const ParameterList& l) {
-        run_rule("step", kNadamRule, l,
-                 adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.1}, {kOptMomentumDecay, 4e-3}}));
-      });
-  expect_steps(3, three(), {0.42972675789598247, -1.1574510059147456, 2.855474255254333},
-               [](const ParameterList& l) {
-                 run_rule("step", kNadamRule, l,
-                          adam_options({{kOptLr, 0.1},
-                                        {kOptWeightDecay, 0.1},
-                                        {kOptMomentumDecay, 4e-3},
-                                        {kOptDecoupled, 1}}));
-               });
-  expect_steps(9, three(), {0.4855174145578641, -1.1972968998681988, 2.8585063645704567},
-               [](const ParameterList& l) {
-                 run_rule("step", kRadamRule, l,
-                          adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.1}}));
-               });
-  expect_steps(4, asgd_state(three()), {0.4755800652080108, -1.181959771708629, 2.8115380433796777},
-               [](const ParameterList& l) {
-                 run_rule("step", kAsgdRule, l,
-                          options_of({{kOptLr, 0.1},
-                                      {kOptWeightDecay, 0.1},
-                                      {kOptLambd, 0.1},
-                                      {kOptAsgdAlpha, 0.75},
-                                      {kOptT0, 1}}));
-               });
-  expect_steps(
-      4, rprop_state(three()), {0.34, -1.0899999999999999, 2.84}, [](const ParameterList& l) {
-        run_rule(
-            "step", kRpropRule, l,
-            options_of(
-                {{kOptEtaMinus, 0.5}, {kOptEtaPlus, 1.2}, {kOptStepMin, 1e-6}, {kOptStepMax, 50}}));
-      });
+      kRpropRule,
+      options_of({{kOptEtaMinus, 0.5}, {kOptEtaPlus, 1.2}, {kOptStepMin, 1e-6}, {kOptStepMax, 50}}),
+      4, rprop_state(three()), {0.34, -1.0899999999999999, 2.84});
 }
 
 TEST(Optimizer, ManyTensorsOfManySizesAndThreads) {

@@ -25,7 +25,7 @@ def test_import_is_quick_and_light():
     code = (
         "import sys, time; t = time.process_time(); import flambeau; "
         "print(time.process_time() - t); "
-        "assert not {'numpy', 'json', 'ctypes', 'traceback'} & set(sys.modules)"
+        "assert not {'numpy', 'json', 'ctypes', 'traceback', 're', 'enum'} & set(sys.modules)"
     )
     times = []
     for _ in range(5):
@@ -33,6 +33,21 @@ def test_import_is_quick_and_light():
         assert done.returncode == 0, done.stderr
         times.append(float(done.stdout))
     assert min(times) < 0.1, times
+
+
+def test_an_older_library_is_refused_by_its_version(tmp_path):
+    source = """
+        unsigned flam_version(void) { return 0 << 16 | 1 << 8 | 9; }
+        int flam_version_require(unsigned major, unsigned minor) { return major || minor > 1; }
+        void flam_error_clear(void) {}
+    """
+    older, names = tmp_path / "libflambeau.so.0", tmp_path / "names"
+    names.write_text("FLAMBEAU_0 { global: *; };")
+    linked = f"-Wl,-soname,{older.name},--version-script={names}"
+    command = ["cc", "-xc", "-", "-shared", "-fPIC", linked, "-o", older]
+    subprocess.run(command, input=source, text=True, check=True)
+    done = run("-c", "import flambeau", FLAMBEAU_LIBRARY=str(older))
+    assert "is version 0.1.9; this package needs 0.2 or newer" in done.stderr, done.stderr
 
 
 def test_as_torch(tmp_path):

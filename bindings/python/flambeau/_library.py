@@ -5,7 +5,6 @@ tree's `build/`; the extension file beside the package or where the library was 
 names libflambeau by its soname only: opening the library first, by path, decides which file it
 gets."""
 
-import glob
 import importlib.machinery
 import importlib.util
 import os
@@ -16,15 +15,16 @@ import _cffi_backend
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SONAME = "libflambeau.so.0"
 _EXTENSION = "_flambeau.abi3.so"
-_VERSION = 0, 1  # FLAM_VERSION_MAJOR and _MINOR of the headers that this package was generated from
 
 
 def _build_folders():
     """The source tree's build folders, newest first."""
     root = os.path.abspath(os.path.join(_HERE, "..", "..", "..", "build"))
-    found = [root, *glob.glob(os.path.join(root, "*")), *glob.glob(os.path.join(root, "*", "lib"))]
+    below = os.listdir(root) if os.path.isdir(root) else ()  # glob would import re
+    found = [os.path.join(root, folder) for folder in below]
+    found += [os.path.join(folder, "lib") for folder in found]
     return sorted(
-        (f for f in found if os.path.isfile(os.path.join(f, _SONAME))),
+        (f for f in (root, *found) if os.path.isfile(os.path.join(f, _SONAME))),
         key=lambda f: -os.path.getmtime(os.path.join(f, _SONAME)),
     )
 
@@ -89,13 +89,13 @@ finally:
 
 ffi, fast, blocking = _fast_module.ffi, _fast_module.lib, _blocking_module.lib
 
-if fast.flam_version_require(*_VERSION):
+if fast.flam_version_require(fast.FLAM_VERSION_MAJOR, fast.FLAM_VERSION_MINOR):
     _found = fast.flam_version()
     fast.flam_error_clear()
     raise ImportError(
         f"{library_path} is version {_found >> 16}.{_found >> 8 & 255}.{_found & 255}; this "
         "package needs "
-        f"{_VERSION[0]}.{_VERSION[1]} or newer of the same major version.\n"
+        f"{fast.FLAM_VERSION_MAJOR}.{fast.FLAM_VERSION_MINOR} or newer of the same major version.\n"
         "  build or install a newer libflambeau, or set FLAMBEAU_LIBRARY to one"
     )
 

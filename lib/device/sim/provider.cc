@@ -410,8 +410,9 @@ void trace_stop(Activities* add_to) {
   Machine& m = Machine::instance();
   auto lock = m.lock();
   for (int i = 0; i < config().devices; ++i) m.finish_device(lock, i);
-  for (Activity& a : m.take_trace()) add_to->all.push_back(std::move(a));
+  auto found = m.take_trace();
   m.stop_trace();
+  for (Activity& a : found) add_to->all.push_back(std::move(a));
 }
 
 Status availability(std::string* reason) {
