@@ -4490,8 +4490,8 @@ FLAM_API flam_module *flam_nn_max_pool2d(
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_avg_pool2d`.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
- *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT` for
+ *   a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for any other dtype.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool2d_out(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size, flam_tensor *out,
@@ -4606,8 +4606,8 @@ FLAM_API flam_module *flam_nn_max_pool3d(
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_avg_pool3d`.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
- *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT` for
+ *   a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for any other dtype.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool3d_out(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size, flam_tensor *out,
@@ -4841,7 +4841,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bernoulli_out(
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without
  *   replacement, and on the cpu where a weight is negative or not finite or all are 0;
- *   `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE` for bool.
+ *   `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_DTYPE` where `input` is not
+ *   floating point.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_multinomial_out(
     const flam_tensor *input, int64_t num_samples, flam_tensor *out,
@@ -5094,7 +5095,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logsumexp_out(
  * - `dim`: the dimension to run along.
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where `dtype` is bool.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumsum_(
     flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
@@ -5106,7 +5107,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumsum_(
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where `dtype` is bool.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumsum_out(
     const flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
@@ -5118,7 +5119,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumsum_out(
  * - `dim`: the dimension to run along.
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where `dtype` is bool.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumprod_(
     flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
@@ -5130,7 +5131,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_cumprod_(
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where `dtype` is bool.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumprod_out(
     const flam_tensor *input, int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),

@@ -133,7 +133,7 @@ typedef struct flam_multi_margin_loss_options {
  * - `target`: class indices, int64: [n] or 0-d.
  * - `weight`: [C], factor of each class; default none.
  * - returns: 0-d, or the shape of the losses without a reduction.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_INDEX` for a target out of range.
  */
 FLAM_AUTOCAST("f32")

@@ -116,8 +116,8 @@ FLAM_API flam_status flam_memory_set_fraction(double fraction, flam_device devic
 FLAM_API double flam_memory_fraction(flam_device device);
 
 /** Sets how the caches of all GPUs behave from now on, in the words of PyTorch's
- * `PYTORCH_ALLOC_CONF`. At start that variable counts, `PYTORCH_CUDA_ALLOC_CONF`, or
- * `FLAMBEAU_ALLOC_CONF` before both.
+ * `PYTORCH_ALLOC_CONF`. At start the first counts that is set of `FLAMBEAU_ALLOC_CONF`,
+ * `PYTORCH_ALLOC_CONF` and `PYTORCH_CUDA_ALLOC_CONF`.
  *
  * - `settings`: pairs `key:value` separated by commas; what is left out is as without any.
  *   `expandable_segments:True` lets memory grow in place, so that sizes that change from step to

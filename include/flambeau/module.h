@@ -54,7 +54,7 @@ FLAM_API const char *flam_module_type(const flam_module *module);
 /** Where a module stands, as errors say it: `encoder.layers.0` from its outermost parent.
  *
  * - `module`: the module.
- * - returns: the path, valid as long as the library; empty for a module that has no parent.
+ * - returns: the path, valid as long as the module; empty for a module that has no parent.
  */
 FLAM_BORROWED(module)
 FLAM_API const char *flam_module_path(const flam_module *module);

@@ -32,7 +32,8 @@ typedef struct flam_max_pool_options {
  * - `input`: [n, c, h, w] or [c, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("F torch")
 FLAM_LAYER(
@@ -63,8 +64,8 @@ typedef struct flam_avg_pool_options {
  * - `input`: [n, c, h, w] or [c, h, w], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
- *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for any other dtype.
  */
 FLAM_TORCH("F")
 FLAM_LAYER("AvgPool2d([kernel_size=], stride=[stride or kernel_size], [padding=])")
@@ -77,7 +78,8 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_avg_pool2d(
  * - `input`: [n, c, h, w] or [c, h, w], floating point.
  * - `output_size`: h' and w', or one number for both.
  * - returns: [n, c, h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a negative size; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F")
 FLAM_LAYER("AdaptiveAvgPool2d([output_size=])")
@@ -89,8 +91,8 @@ FLAM_API flam_tensor *flam_adaptive_avg_pool2d(
  * - `input`: [n, c, l] or [c, l], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, l'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
- *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("F torch")
 FLAM_LAYER(
@@ -107,8 +109,8 @@ FLAM_API flam_tensor *flam_max_pool1d(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
- *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("F torch")
 FLAM_API flam_status flam_max_pool1d_with_indices(
@@ -134,8 +136,8 @@ typedef struct flam_avg_pool1d_options {
  * - `input`: [n, c, l] or [c, l], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, l'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
- *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for any other dtype.
  */
 FLAM_TORCH("F torch")
 FLAM_LAYER(
@@ -150,7 +152,8 @@ FLAM_API flam_tensor *flam_avg_pool1d(
  * - `input`: [n, c, l] or [c, l], floating point.
  * - `output_size`: l', or one number for all.
  * - returns: [n, c, l'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a negative size; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F torch")
 FLAM_LAYER("AdaptiveAvgPool1d([output_size=])")
@@ -165,7 +168,8 @@ FLAM_API flam_tensor *flam_adaptive_avg_pool1d(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a negative size; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F.adaptive_max_pool1d_with_indices torch.adaptive_max_pool1d")
 FLAM_LAYER("AdaptiveMaxPool1d([output_size=])")
@@ -203,7 +207,8 @@ typedef struct flam_lp_pool_options {
  * - `norm_type`: p, not 0.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, l'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be.
  */
 FLAM_TORCH("F")
 FLAM_LAYER("LPPool1d([norm_type=], [kernel_size=], [stride=], [ceil_mode=])")
@@ -218,7 +223,8 @@ FLAM_API flam_tensor *flam_lp_pool1d(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("F")
 FLAM_API flam_status flam_max_pool2d_with_indices(
@@ -233,7 +239,8 @@ FLAM_API flam_status flam_max_pool2d_with_indices(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a negative size; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F.adaptive_max_pool2d_with_indices")
 FLAM_LAYER("AdaptiveMaxPool2d([output_size=])")
@@ -262,7 +269,8 @@ FLAM_API flam_tensor *flam_max_unpool2d(
  * - `norm_type`: p, not 0.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be.
  */
 FLAM_TORCH("F")
 FLAM_LAYER("LPPool2d([norm_type=], [kernel_size=], [stride=], [ceil_mode=])")
@@ -275,7 +283,8 @@ FLAM_API flam_tensor *flam_lp_pool2d(
  * - `input`: [n, c, d, h, w] or [c, d, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F torch")
@@ -293,7 +302,8 @@ FLAM_API flam_tensor *flam_max_pool3d(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("F")
 FLAM_API flam_status flam_max_pool3d_with_indices(
@@ -305,8 +315,8 @@ FLAM_API flam_status flam_max_pool3d_with_indices(
  * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`;
- *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be; `FLAM_ERROR_DTYPE` for any other dtype.
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F")
@@ -320,7 +330,8 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_avg_pool3d(
  * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
  * - `output_size`: d', h', w', or one number for all.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a negative size; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F")
@@ -336,7 +347,8 @@ FLAM_API flam_tensor *flam_adaptive_avg_pool3d(
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a negative size; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F.adaptive_max_pool3d_with_indices")
@@ -366,7 +378,8 @@ FLAM_API flam_tensor *flam_max_unpool3d(
  * - `norm_type`: p, not 0.
  * - `kernel_size`: size of the window.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
- * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a kernel, stride or padding that cannot be.
  */
 FLAM_TORCH("F")
 FLAM_LAYER("LPPool3d([norm_type=], [kernel_size=], [stride=], [ceil_mode=])")

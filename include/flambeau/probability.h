@@ -107,7 +107,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_igammac(
  *
  * - `input`: any shape; any dtype but bool.
  * - `p`: the dimension, at least 1.
- * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+ * - returns: shape of `input`; its dtype, the default dtype for integers.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1; `FLAM_ERROR_DTYPE` for bool.
  */
 FLAM_TORCH("torch Tensor torch.special.multigammaln")

@@ -294,8 +294,8 @@ typedef struct flam_multinomial_options {
  * - `num_samples`: how many indices per row.
  * - returns: int64, [num_samples] or [rows, num_samples].
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without replacement,
- *   and on the cpu where a weight is negative or not finite or all are 0; `FLAM_ERROR_SHAPE`;
- *   `FLAM_ERROR_DTYPE` for bool.
+ *   and on the cpu where a weight is negative or not finite or all are 0; `FLAM_ERROR_SHAPE` for
+ *   another number of dimensions; `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_multinomial(

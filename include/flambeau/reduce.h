@@ -298,7 +298,7 @@ FLAM_API flam_tensor *flam_count_nonzero(
  * - `dim`: the dimension to run along.
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - returns: shape of `input`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where `dtype` is bool.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=f32")
@@ -312,7 +312,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_cumsum(
  * - `dim`: the dimension to run along.
  * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
  * - returns: shape of `input`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` for bool.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where `dtype` is bool.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=f32")

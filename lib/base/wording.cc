@@ -117,7 +117,7 @@ std::string device_of_c(std::string_view quoted) {
   const size_t colon = text.find(':');
   std::string out = "flam_device_make(FLAM_";
   for (char c : text.substr(0, colon)) out += char(std::toupper(static_cast<unsigned char>(c)));
-  return out + ", " + std::string(colon == text.npos ? "0" : text.substr(colon + 1)) + ")";
+  return out + ", " + std::string(colon == text.npos ? "-1" : text.substr(colon + 1)) + ")";
 }
 
 // As functions of the library are spelled.

@@ -14,6 +14,7 @@ if [ ! -e "$root" ]; then
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
     -r lib/build/cuda12.lock >&2
   new=$(mktemp -d "$nvidia/new12.XXXXXX")
+  trap 'rm -rf "$new"' EXIT
   mkdir -p "$new"/{bin,nvvm/bin}
   cp "$nvidia"/cu13/bin/nvcc{,.profile} "$new/bin"  # it looks for the others beside itself
   ln -s "$nvidia"/{cu13/bin/{bin2c,crt,cudafe++,fatbinary,nvlink},cuda_nvcc/bin/ptxas} "$new/bin"
@@ -31,6 +32,6 @@ while ((\$# > 1)); do
 done
 END
   chmod 755 "$new" "$new/nvvm/bin/cicc"
-  mv "$new" "$root"
+  mv -T "$new" "$root" || [ -e "$root" ]  # another build may have been first
 fi
 echo "$root/bin/nvcc"

@@ -48,8 +48,8 @@ struct HandleTable {
 
 // Leaked on purpose: handles may be released while statics are torn down.
 HandleTable& table() {
-  static HandleTable* l = new HandleTable;
-  return *l;
+  static HandleTable* t = new HandleTable;
+  return *t;
 }
 
 FLAM_THREAD_LOCAL const char* t_function = "";  // the call that runs, while handles are checked
@@ -102,7 +102,10 @@ bool keep_out_of_use(void* memory) noexcept {
   void* oldest = nullptr;
   try {
     const Locked locked;
-    if (!table().entries.count(memory)) return false;
+    const auto it = table().entries.find(memory);
+    if (it == table().entries.end()) return false;
+    it->second.lent = 0;  // whoever lent it has let go
+    if (!it->second.released) it->second.released = "the owner that lent it";
     table().withheld.push_back(memory);
     if (table().withheld.size() > kWithheld) {
       oldest = table().withheld.front();

@@ -1,7 +1,6 @@
 // What devices ran, as a provider that traces tells it: kernels, copies and fills with their times
 // on the host's steady clock. `launch` is the number under which the host asked for it.
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,10 +8,6 @@
 #include "base/device.h"
 
 namespace flambeau {
-
-inline int64_t steady_ns() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 struct Activity {
   enum class Kind : int8_t { kernel, copy, fill };

@@ -55,13 +55,13 @@ bool CachingAllocator::within_limit(size_t size) {
 
 // Null where the device has no more; other failures are thrown.
 Block* CachingAllocator::grow(PoolKind pool, uint32_t stream, size_t request) {
+  if (!capturing()) collect_garbage(segment_size(request));
   Block* b = settings_.expandable_segments ? extend(pool, stream, request) : nullptr;
   return b ? b : grow_segment(pool, stream, request);
 }
 
 Block* CachingAllocator::grow_segment(PoolKind pool, uint32_t stream, size_t request) {
   const size_t size = segment_size(request);
-  if (!capturing()) collect_garbage(size);
   if (!within_limit(size)) return nullptr;
   auto made = new_segment(size, pool, stream);
   made->oversize = size >= settings_.max_split_size;

@@ -86,8 +86,11 @@ size_t AllocatorSettings::rounding_step(size_t bytes, size_t alignment) const {
   return steps > 1 && bytes > alignment * steps ? (size_t(1) << power) / steps : 0;
 }
 
-AllocatorSettings parse_settings(std::string_view text) {
+AllocatorSettings parse_settings(std::string_view given) {
   AllocatorSettings s;
+  std::string plain(given);
+  std::erase(plain, ' ');
+  std::string_view text = plain;
   while (!text.empty()) {
     const std::string_view item = next_item(text, ',');
     std::string_view value = item;
@@ -121,10 +124,8 @@ AllocatorSettings allocator_settings() {
 }
 
 void set_allocator_settings(const AllocatorSettings& settings) {
-  {
-    const std::lock_guard lock(g_mutex);
-    settled() = settings;
-  }
+  const std::lock_guard lock(g_mutex);  // so that the later of two calls settles all
+  settled() = settings;
   for (CachingAllocator* a : all_allocators()) a->configure(settings);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "device/allocator.h"
+#include "device/allocator_settings.h"
 #include "device/call.h"
 #include "device/devices.h"
 #include "device/front.h"
@@ -23,10 +24,10 @@ std::atomic<CachingAllocator*> g_pinned{nullptr};
 CachingAllocator& made_once(std::atomic<CachingAllocator*>& slot, Device d, MemoryKind kind) {
   CachingAllocator* a = slot.load(std::memory_order_acquire);
   if (a) return *a;
-  auto* fresh = new CachingAllocator(d, kind);
-  if (slot.compare_exchange_strong(a, fresh, std::memory_order_acq_rel)) return *fresh;
-  delete fresh;
-  return *a;
+  auto fresh = std::make_unique<CachingAllocator>(d, kind);
+  if (!slot.compare_exchange_strong(a, fresh.get(), std::memory_order_acq_rel)) return *a;
+  if (!d.is_cpu()) fresh->configure(allocator_settings());  // changed before it was there to see
+  return *fresh.release();
 }
 
 // Page-locked memory belongs to an accelerator's driver; any device of it can use the pages.

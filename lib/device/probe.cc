@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/thread_local.h"
 #include "device/allocator.h"
@@ -34,6 +35,7 @@ struct Log {
 };
 
 struct Session {
+  std::mutex life;  // of start and stop, which wait for devices; no recording thread takes it
   std::mutex mutex;
   std::vector<std::unique_ptr<Log>> logs;
   Options options;
@@ -71,6 +73,18 @@ bool is_traced(Device d) {
   if (known != t.asked.end()) return known->second;
   t.asked.emplace_back(&table, false);
   return t.asked.back().second = table.trace_start(&t.found.problem) == hal::Status::ok;
+}
+
+// Ending a trace waits for its devices, which would break a capture.
+void check_no_capture() {
+  Tracing& t = tracing();
+  const std::lock_guard lock(t.mutex);
+  for (const CachingAllocator* a : all_allocators()) {
+    const auto known = std::ranges::find(t.asked, std::pair{&hal::table_of(a->device()), true});
+    check(known == t.asked.end() || !a->capturing(), Code::graph_capture, "the profiler waits for ",
+          to_string(a->device()),
+          " when it stops, and a stream is captured on it; stop the profiler after the capture");
+  }
 }
 
 Activities end_traces() {
@@ -302,7 +316,8 @@ void start(const Options& options) {
   for (CachingAllocator* a : all_allocators())
     allocated.emplace_back(a->device(), memory_stats(a->device()).allocated_bytes.of[0].current);
   Session& s = session();
-  std::lock_guard lock(s.mutex);
+  const std::lock_guard life(s.life);
+  const std::lock_guard lock(s.mutex);
   check(!on(), Code::invalid_argument,
         "the profiler is running already; stop it before it is started again");
   s.options = options;
@@ -318,10 +333,9 @@ void start(const Options& options) {
   g_on = true;
 }
 
-Recorded stop() {
-  Session& s = session();
+// What was recorded, up to now; from here on nothing is.
+static Recorded take(Session& s) {
   const std::lock_guard lock(s.mutex);
-  check(on(), Code::invalid_argument, "the profiler is not running; start it first");
   Recorded out;
   out.threads.reserve(s.logs.size());
   g_on = false;
@@ -339,7 +353,16 @@ Recorded stop() {
     out.threads.push_back(std::move(log->record));
     log->record = {};
   }
-  out.traced = end_traces();  // before another session can begin
+  return out;
+}
+
+Recorded stop() {
+  Session& s = session();
+  const std::lock_guard lock(s.life);
+  check(on(), Code::invalid_argument, "the profiler is not running; start it first");
+  check_no_capture();
+  Recorded out = take(s);
+  out.traced = end_traces();
   return out;
 }
 

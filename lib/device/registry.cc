@@ -28,8 +28,7 @@ Meaning meaning(hal::Status status) {
     case Status::device_lost:
       return {Code::device_lost, "the device is lost: an earlier kernel failed",
               "every later call on it fails too; restart the process. The failing kernel is found "
-              "by running "
-              "with CUDA_LAUNCH_BLOCKING=1, or on FLAMBEAU_SIM with schedule=eager"};
+              "by running with CUDA_LAUNCH_BLOCKING=1, or on FLAMBEAU_SIM with schedule=eager"};
     case Status::invalid:
       return {Code::invalid_argument, "invalid argument", ""};
     case Status::unsupported:

@@ -13,7 +13,7 @@ class MultiheadAttention final : public Module {
   MultiheadAttention(int64_t e, int64_t heads, const AttentionOptions& o)
       : Module("MultiheadAttention"), heads_(heads), o_(o) {
     const int64_t packed = checked_mul(3, e, "MultiheadAttention: embed_dim");
-    const Tensor weight = unset(Dims{packed, e}, o.made);
+    const Tensor weight = uninitialized(Dims{packed, e}, o.made);
     init_xavier_uniform(weight, 1, nullptr);
     set_parameter("in_proj_weight", trainable(weight));
     set_parameter("in_proj_bias", o.bias ? filled(Dims{packed}, 0, o.made) : Tensor());

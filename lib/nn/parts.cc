@@ -9,7 +9,7 @@
 
 namespace flambeau::nn {
 
-Tensor unset(DimsView sizes, const Made& made) {
+Tensor uninitialized(DimsView sizes, const Made& made) {
   check(made.dtype == Dtype::none || is_floating(made.dtype), Code::dtype,
         "Only Tensors of floating point dtype can require gradients, got ", name_of(made.dtype));
   return ops::empty(sizes, made.dtype, made.device);
@@ -21,7 +21,7 @@ Tensor trainable(Tensor t) {
 }
 
 Tensor drawn(DimsView sizes, int64_t fan_in, const Made& made) {
-  const Tensor t = unset(sizes, made);
+  const Tensor t = uninitialized(sizes, made);
   const double bound = fan_in > 0 ? 1 / std::sqrt(double(fan_in)) : 0;
   init_uniform(t, -bound, bound, nullptr);
   return trainable(t);
@@ -29,15 +29,15 @@ Tensor drawn(DimsView sizes, int64_t fan_in, const Made& made) {
 
 void set_affine(Module& m, DimsView weight_sizes, std::optional<int64_t> bias_size,
                 const Made& made) {
-  const Tensor weight = unset(weight_sizes, made);
-  const Tensor bias = bias_size ? unset(Dims{*bias_size}, made) : Tensor();
+  const Tensor weight = uninitialized(weight_sizes, made);
+  const Tensor bias = bias_size ? uninitialized(Dims{*bias_size}, made) : Tensor();
   init_affine(weight, bias, nullptr);
   m.set_parameter("weight", trainable(weight));
   m.set_parameter("bias", bias ? trainable(bias) : bias);
 }
 
 Tensor filled(DimsView sizes, double value, const Made& made) {
-  const Tensor t = unset(sizes, made);
+  const Tensor t = uninitialized(sizes, made);
   init_constant(t, value);
   return trainable(t);
 }

@@ -14,8 +14,8 @@ struct Made {  // where and in which dtype parameters are made
   Dtype dtype = Dtype::none;
 };
 
-// Without values; throws where the dtype is none of a parameter.
-Tensor unset(DimsView sizes, const Made& made);
+// Without values; throws where parameters cannot have the dtype.
+Tensor uninitialized(DimsView sizes, const Made& made);
 Tensor trainable(Tensor t);
 // Uniform within 1 / sqrt(fan in), where that is no matter of the sizes.
 Tensor drawn(DimsView sizes, int64_t fan_in, const Made& made);

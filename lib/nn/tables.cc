@@ -20,7 +20,7 @@ class Table : public Module {
             "Padding_idx must be within num_embeddings");
       if (*padding_idx < 0) padding_idx_ = *padding_idx + count;
     }
-    const Tensor weight = unset(Dims{count, size}, made);
+    const Tensor weight = uninitialized(Dims{count, size}, made);
     init_normal(weight, 0, 1, nullptr);
     if (padding_idx_) ops::zero_(ops::select(weight, 0, *padding_idx_));
     set_parameter("weight", trainable(weight));

@@ -2,21 +2,14 @@
 #include "observe/progress.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "device/runtime.h"
 #include "device/stats.h"
 
-namespace {
-
-int64_t now_ns() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
-}  // namespace
-
-flam_progress::flam_progress(int64_t total, std::string_view unit) : begun_ns_(now_ns()) {
+flam_progress::flam_progress(int64_t total, std::string_view unit)
+    : begun_ns_(flambeau::steady_ns()) {
   flambeau::check(total >= 0, flambeau::Code::invalid_argument, "progress: the total is ", total,
                   "; give what is to be done, or 0 where that is not known");
   state_.total = total;
@@ -24,7 +17,7 @@ flam_progress::flam_progress(int64_t total, std::string_view unit) : begun_ns_(n
 }
 
 double flam_progress::elapsed() const {
-  return ended_ >= 0 ? ended_ : double(now_ns() - begun_ns_) / 1e9;
+  return ended_ >= 0 ? ended_ : double(flambeau::steady_ns() - begun_ns_) / 1e9;
 }
 
 void flam_progress::add(std::unique_ptr<flambeau::observe::ProgressSink> sink) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <vector>
 
 #include "base/error.h"
 #include "observe/profile.h"
@@ -167,6 +168,19 @@ std::string drawn(const std::vector<Column>& columns, const std::vector<Average>
   return out + rule + "\n";
 }
 
+// Of what traced devices tell, and of the operations on the others.
+double of_devices(const flam_profile& profile) {
+  double sum = 0;
+  std::vector<Device> traced;
+  for (const ProfileActivity& a : profile.activities) {
+    if (std::ranges::find(traced, a.device) == traced.end()) traced.push_back(a.device);
+    sum += a.length_us;
+  }
+  for (const ProfileEvent& e : profile.events)
+    if (std::ranges::find(traced, e.device) == traced.end()) sum += e.of_device.self;
+  return sum;
+}
+
 }  // namespace
 
 std::string table(const flam_profile& profile, std::string_view sort_by, int64_t row_limit,
@@ -175,15 +189,16 @@ std::string table(const flam_profile& profile, std::string_view sort_by, int64_t
   Sums sums;
   for (const Average& a : rows) {
     sums.host += a.host.self;
-    if (profile.activities.empty()) sums.of_device += a.of_device.self;
   }
-  for (const ProfileActivity& a : profile.activities) sums.of_device += a.length_us;
+  sums.of_device = of_devices(profile);
   sort(rows, sort_by);
   if (row_limit >= 0 && size_t(row_limit) < rows.size())
     rows.erase(rows.begin() + row_limit, rows.end());
   std::string out = drawn(columns(profile, grouping, sums), rows);
   out += "Self CPU time total: " + time_text(sums.host) + "\n";
   if (sums.of_device > 0) out += "Self Device time total: " + time_text(sums.of_device) + "\n";
+  if (!profile.untraced.empty())
+    out += cat_text("devices told no kernels' names: ", profile.untraced, "\n");
   if (profile.lost_activities)
     out += cat_text("not told by the devices: ", profile.lost_activities, " kernels or copies\n");
   if (profile.lost) out += cat_text("not recorded for want of memory: ", profile.lost, " events\n");

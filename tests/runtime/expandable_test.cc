@@ -180,6 +180,14 @@ TEST_F(Settings, GarbageIsCollectedOldestFirst) {
   EXPECT_EQ(memory_stats(kSim0).num_alloc_retries, retries);
 }
 
+TEST_F(Settings, GarbageIsCollectedBeforeARangeGrows) {
+  Buffer segment(kSim0, 24 * kMiB);
+  segment.drop();
+  set("garbage_collection_threshold:0.5,expandable_segments:True");  // 32 MiB
+  Buffer b(kSim0, 28 * kMiB);
+  EXPECT_EQ(reserved(), mib(40));  // two units, and no segment
+}
+
 TEST_F(Settings, RequestsAreRoundedToStepsBetweenPowersOfTwo) {
   set("roundup_power2_divisions:[1:4,4:0,>:2]");
   const auto size = [](size_t bytes) {
@@ -202,7 +210,7 @@ TEST_F(Settings, WhatCannotBeHonouredIsRefused) {
     const std::string problem = message_of([&] { parse_settings(text); });
     EXPECT_NE(problem.find("accepted are expandable_segments"), problem.npos) << text;
   }
-  EXPECT_TRUE(parse_settings("backend:native,expandable_segments:True").expandable_segments);
+  EXPECT_TRUE(parse_settings("backend:native, expandable_segments: True").expandable_segments);
 }
 
 }  // namespace

@@ -3,14 +3,21 @@
 Functions, types and Tensor come from `_torch`; packages (`nn`, `optim`, `utils`, ...) are loaded on
 first use, so that the import stays short. Nothing below imports this file."""
 
+import gc as _gc
 import sys as _sys
 
-from . import _methods, _torch
-from ._functions import CHECKS as _checks
-from ._on_demand import by_name as _by_name
-from ._on_demand import loader as _loader
-from ._torch import _sample_dirichlet, _standard_gamma
-from .version import __version__
+_collects = _gc.isenabled()
+_gc.disable()  # thousands of functions are made and none is garbage: a tenth of the import
+try:
+    from . import _methods, _torch
+    from ._functions import CHECKS as _checks
+    from ._on_demand import by_name as _by_name
+    from ._on_demand import loader as _loader
+    from ._torch import _sample_dirichlet, _standard_gamma
+    from .version import __version__
+finally:
+    if _collects:
+        _gc.enable()
 
 globals().update({name: v for name, v in vars(_torch).items() if not name.startswith("_")})
 globals().update(_checks)

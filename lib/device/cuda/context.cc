@@ -15,8 +15,11 @@ namespace {
 using GetState = int (*)(int device, unsigned* flags, int* active);
 
 GetState get_state() {
-  static const auto found =
-      reinterpret_cast<GetState>(driver::function("cuDevicePrimaryCtxGetState"));
+  static const GetState found = [] {
+    GetState f;
+    driver::bind(f, "cuDevicePrimaryCtxGetState");
+    return f;
+  }();
   return found;
 }
 

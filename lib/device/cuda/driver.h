@@ -40,4 +40,6 @@ struct Pages {
 // A function by its name; null where the driver has none, or is not there.
 void* function(const char* name);
 
+template <class F> void bind(F& f, const char* name) { f = reinterpret_cast<F>(function(name)); }
+
 }  // namespace flambeau::cuda::driver

@@ -16,9 +16,7 @@ constexpr size_t kPage = size_t(2) << 20;  // what the HAL promises
 
 Pages load() {
   Pages p{};
-  const auto bind = [](auto& pointer, const char* name) {
-    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(driver::function(name));
-  };
+  using driver::bind;
   bind(p.granularity, "cuMemGetAllocationGranularity");
   bind(p.reserve, "cuMemAddressReserve");
   bind(p.release, "cuMemAddressFree");

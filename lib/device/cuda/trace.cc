@@ -11,8 +11,10 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "device/cuda/availability.h"
 #include "device/cuda/cupti.h"
@@ -117,12 +119,18 @@ int begin(const Functions& f) {
   uint64_t theirs = 0;
   const int64_t before = steady_ns();
   if (const int problem = f.timestamp(&theirs); problem != kSuccess) return problem;
-  t.to_steady = (before + steady_ns()) / 2 - int64_t(theirs);
-  int problem = f.callbacks(give_buffer, take_buffer);
-  for (size_t i = 0; problem == kSuccess && i < std::size(kKinds); ++i) {
-    problem = f.enable(kKinds[i]);
-    while (problem != kSuccess && i-- > 0) f.disable(kKinds[i]);
+  {
+    const std::lock_guard lock(t.mutex);  // a buffer of an earlier trace may come late
+    t.to_steady = (before + steady_ns()) / 2 - int64_t(theirs);
   }
+  int problem = f.callbacks(give_buffer, take_buffer);
+  size_t enabled = 0;
+  while (problem == kSuccess && enabled < std::size(kKinds)) {
+    problem = f.enable(kKinds[enabled]);
+    enabled += problem == kSuccess;
+  }
+  if (problem != kSuccess)
+    for (size_t i = 0; i < enabled; ++i) f.disable(kKinds[i]);
   return problem;
 }
 

@@ -38,7 +38,7 @@ Arena& Arena::instance() {
 Arena::Arena() : devices_(size_t(config().devices)) {
   const size_t all = devices_.size() * config().memory;
   const size_t times =
-      std::clamp((kPeriod - kLowest) / std::max(all, kGranule), size_t(4), size_t(16));
+      std::clamp((kPeriod - kLowest) / std::max(all, kGranule), size_t(2), size_t(16));
   const size_t per_device = times * granules(config().memory) + 16;
   stride_ = per_device * kGranule;
   size_ = stride_ * devices_.size();

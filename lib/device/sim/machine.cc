@@ -2,8 +2,10 @@
 #include "device/sim/machine.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "device/fault.h"
 #include "device/sim/guard.h"
@@ -147,9 +149,11 @@ void Machine::run_head(Lock& lock, SimStream* s) {
 
 bool Machine::start_trace() {
   if (tracing_) return false;
-  trace_.clear();
+  trace_ = {};
   return tracing_ = true;
 }
+
+Activities Machine::take_trace() { return std::exchange(trace_, {}); }
 
 void Machine::trace(SimStream* s, const Operation& op) {
   const int64_t after = std::max(s->traced_ns, op.wait ? op.wait->traced_ns : 0);
@@ -158,7 +162,11 @@ void Machine::trace(SimStream* s, const Operation& op) {
   if (op.record) op.record->traced_ns = s->traced_ns;
   if (!op.traced) return;
   const Device device{config().answers_to, int16_t(s->device)};
-  trace_.push_back({op.kind, op.traced, device, s->number, begin, s->traced_ns, op.launch});
+  try {
+    trace_.all.push_back({op.kind, op.traced, device, s->number, begin, s->traced_ns, op.launch});
+  } catch (const std::bad_alloc&) {  // on a worker nobody would take it
+    ++trace_.lost;
+  }
 }
 
 bool Machine::show_fault(int index) {

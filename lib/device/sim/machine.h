@@ -120,8 +120,8 @@ class Machine {
 
   // Traces: operations begin when they are asked for and what is before them is done, and take the
   // virtual clock's time.
-  bool start_trace();                                                       // false: there is one
-  std::vector<Activity> take_trace() { return std::exchange(trace_, {}); }  // of what is done
+  bool start_trace();       // false: there is one
+  Activities take_trace();  // of what was done since the last look
   void stop_trace() { tracing_ = false; }
 
   Schedule schedule() const { return schedule_; }
@@ -150,7 +150,7 @@ class Machine {
   Clock host_;
   std::vector<std::string> races_, unreported_;
   bool tracing_ = false;
-  std::vector<Activity> trace_;
+  Activities trace_;
   Schedule schedule_;
   std::mt19937_64 random_;
 };

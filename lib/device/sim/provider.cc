@@ -410,9 +410,10 @@ void trace_stop(Activities* add_to) {
   Machine& m = Machine::instance();
   auto lock = m.lock();
   for (int i = 0; i < config().devices; ++i) m.finish_device(lock, i);
-  auto found = m.take_trace();
+  Activities found = m.take_trace();
   m.stop_trace();
-  for (Activity& a : found) add_to->all.push_back(std::move(a));
+  add_to->lost += found.lost;
+  for (Activity& a : found.all) add_to->all.push_back(std::move(a));
 }
 
 Status availability(std::string* reason) {

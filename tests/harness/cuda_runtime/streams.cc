@@ -68,9 +68,9 @@ int take(void (*tell)(const standin_activity*)) {
   auto lock = m.lock();
   bool done = true;
   for (int i = 0; i < devices().device_count(); ++i) done = done && !m.busy(i);
-  const auto traced = m.take_trace();
+  const flambeau::Activities traced = m.take_trace();
   lock.unlock();
-  for (const auto& a : traced) {
+  for (const auto& a : traced.all) {
     const standin_activity told{int(a.kind), a.device.index, a.stream, a.name.c_str(),
                                 a.begin_ns,  a.end_ns,       a.launch};
     tell(&told);
