@@ -118,7 +118,7 @@ AllocatorSettings allocator_settings() {
   if (settled()) return *settled();
   for (const char* text : {std::getenv("FLAMBEAU_ALLOC_CONF"), std::getenv("PYTORCH_ALLOC_CONF"),
                            std::getenv("PYTORCH_CUDA_ALLOC_CONF")})
-    if (text && !settled()) settled() = parse_settings(text);
+    if (text && *text && !settled()) settled() = parse_settings(text);
   if (!settled()) settled().emplace();
   return *settled();
 }

@@ -40,6 +40,8 @@ HEADERS = {
     "charconv": "from_chars to_chars",
     "filesystem": "filesystem",
     "regex": "regex",
+    "new": "bad_alloc nothrow",
+    "type_traits": "remove_reference remove_reference_t remove_cvref_t conditional_t",
     "random": "mt19937 mt19937_64 uniform_int_distribution uniform_real_distribution",
 }
 OF = {name: header for header, names in HEADERS.items() for name in names.split()}

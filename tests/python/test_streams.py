@@ -116,5 +116,6 @@ def test_an_empty_variable_hides_none_of_cudas():
     "name", ["FLAMBEAU_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
 )
 def test_settings_of_the_allocator_have_the_words_of_torch(name):
-    told = run(SETTINGS, **{name: "backend:native,expandable_segments:True"})
+    named = {"FLAMBEAU_ALLOC_CONF": "", name: "backend:native, expandable_segments:True"}
+    told = run(SETTINGS, **named)  # what is empty hides nothing
     assert '"backend:cudaMallocAsync"; accepted are expandable_segments:True|False' in told
