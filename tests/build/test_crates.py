@@ -68,6 +68,7 @@ def unpacked(tmp_path_factory):
         options = ("--allow-dirty", "--no-verify", *target, *more)
         cargo("package", "-p", crate, *options, cwd=workspace)
         with tarfile.open(folder / f"target/package/{crate}-{version()}.crate") as packed:
+            packed.extraction_filter = getattr(tarfile, "data_filter", None)
             packed.extractall(folder)
     assert (RUST / "Cargo.lock").read_bytes() == before
     return folder

@@ -106,6 +106,7 @@ def compare(include: pathlib.Path = INCLUDE, release: pathlib.Path = RELEASE) ->
     with tempfile.TemporaryDirectory() as folder:
         then, now = pathlib.Path(folder, "then"), pathlib.Path(folder, "now")
         with tarfile.open(release) as archive:
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)
             archive.extractall(then)
         released = hollow(then / "hollow.c", then / "include")
         faults = list(grown(api, fields(released)))

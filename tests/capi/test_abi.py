@@ -27,6 +27,7 @@ def stored_programs():
 def sources(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     with tarfile.open(abi.RELEASE) as archive:
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(folder)
     return folder
 
