@@ -41,19 +41,12 @@ uint64_t mix(uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-// A fiber runs one thread after another: most threads finish without ever waiting, and share one
-// stack.
-void run_threads() {
-  for (;;) {
-    current->grid->body(current->grid->arguments);
-    current->state = State::done;
-    Fiber::leave();
-  }
-}
+void run_threads();
 
 class Block {
  public:
   void run(Grid& grid, size_t shared_bytes, uint64_t random);
+  bool begin_next();
 
  private:
   void prepare(Grid& grid, size_t shared_bytes, uint64_t random);
@@ -66,6 +59,7 @@ class Block {
 
   std::vector<Thread> threads_;
   std::vector<unsigned> order_;
+  size_t at_ = 0;                               // in the order: whose turn it is
   std::vector<std::unique_ptr<Fiber>> fibers_;  // every one there is
   std::vector<Fiber*> idle_;
   std::unique_ptr<unsigned char, decltype(&std::free)> shared_{nullptr, &std::free};
@@ -87,9 +81,12 @@ void Block::prepare(Grid& grid, size_t shared_bytes, uint64_t random) {
   threads_.resize(n);
   order_.resize(n);
   std::iota(order_.begin(), order_.end(), 0u);
+  uint3 index{0, 0, 0};
   for (unsigned i = 0; i < n; ++i) {
     Thread& t = threads_[i];
-    t.index = {i % d.x, i / d.x % d.y, i / d.x / d.y};
+    t.index = index;
+    if (++index.x == d.x) index.x = 0, ++index.y;
+    if (index.y == d.y) index.y = 0, ++index.z;
     t.lane = i % 32;
     t.warp = i / 32;
     t.state = State::fresh;
@@ -109,15 +106,15 @@ void Block::prepare(Grid& grid, size_t shared_bytes, uint64_t random) {
 void Block::shuffle() {
   for (size_t i = order_.size(); i > 1; --i) {
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-    std::swap(order_[i - 1], order_[size_t((random_ >> 33) % i)]);
+    std::swap(order_[i - 1], order_[size_t((random_ >> 32) * i >> 32)]);
   }
 }
 
 // Lets every thread that can run go on until it waits or is done; false where none could.
 bool Block::run_ready() {
   bool progress = false;
-  for (unsigned i : order_) {
-    Thread& t = threads_[i];
+  for (at_ = 0; at_ < order_.size(); ++at_) {
+    Thread& t = threads_[order_[at_]];
     if (t.state == State::fresh) {
       if (idle_.empty()) {
         fibers_.push_back(std::make_unique<Fiber>(&run_threads));
@@ -131,13 +128,37 @@ bool Block::run_ready() {
     progress = true;
     current = &t;
     t.fiber->enter();
-    if (grid_->problem) fail(std::string(grid_->problem) + " in " + where(t));
-    if (t.state == State::done) {
-      idle_.push_back(t.fiber);
-      --alive_;
-    }
+    if (grid_->problem) fail(std::string(grid_->problem) + " in " + where(*current));
+    if (current->state == State::done) idle_.push_back(current->fiber);
   }
   return progress;
+}
+
+// Of the fiber whose thread is done: gives it the next thread, where that is the next to run and
+// has not begun, so that threads which never wait cost no switch.
+bool Block::begin_next() {
+  current->state = State::done;
+  --alive_;
+  if (grid_->problem) return false;
+  for (size_t next = at_ + 1; next < order_.size(); ++next) {
+    Thread& t = threads_[order_[next]];
+    if (t.state == State::ready) return false;
+    if (t.state != State::fresh) continue;
+    t.fiber = current->fiber;
+    current = &t;
+    at_ = next;
+    return true;
+  }
+  return false;
+}
+
+// What fibers run: one thread after another, for most finish without ever waiting.
+void run_threads() {
+  for (;;) {
+    do current->grid->body(current->grid->arguments);
+    while (block.begin_next());
+    Fiber::leave();
+  }
 }
 
 bool Block::open_barrier() {
