@@ -26,8 +26,10 @@ CachingAllocator& made_once(std::atomic<CachingAllocator*>& slot, Device d, Memo
   if (a) return *a;
   auto fresh = std::make_unique<CachingAllocator>(d, kind);
   if (!slot.compare_exchange_strong(a, fresh.get(), std::memory_order_acq_rel)) return *a;
-  if (!d.is_cpu()) fresh->configure(allocator_settings());  // changed before it was there to see
-  return *fresh.release();
+  CachingAllocator& made = *fresh.release();  // from here on others may have it
+  // Settings may have changed before it was there to see; they were read once, so they are sound.
+  if (kind == MemoryKind::device) made.configure(allocator_settings());
+  return made;
 }
 
 // Page-locked memory belongs to an accelerator's driver; any device of it can use the pages.

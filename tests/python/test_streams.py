@@ -112,6 +112,22 @@ def test_an_empty_variable_hides_none_of_cudas():
     assert "went on" not in told and "index 7 is out of bounds" in told
 
 
+PINS = """
+import flambeau as torch
+
+for _ in range(3):
+    assert torch.arange(1000).pin_memory().sum() == 499500
+try:
+    torch.ones(2, device="cuda")
+except ValueError as e:
+    print(e)
+"""
+
+
+def test_settings_that_are_not_understood_leave_pinned_memory_whole():
+    assert '"nonsense"; accepted are' in run(PINS, FLAMBEAU_ALLOC_CONF="nonsense")
+
+
 @pytest.mark.parametrize(
     "name", ["FLAMBEAU_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
 )
