@@ -179,6 +179,14 @@ FLAM_API flam_status flam_grad_scaler_update(flam_grad_scaler *scaler);
 FLAM_API FLAM_BLOCKS flam_status
 flam_grad_scaler_get_scale(const flam_grad_scaler *scaler, double *out_scale);
 
+/** The factor as the cell that steps read: what is written into it is the factor from then on.
+ *
+ * - `scaler`: the scaler.
+ * - returns: 0-d f32 on the device of the first loss; `NULL` without an error before that.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_NULLABLE flam_tensor *flam_grad_scaler_cell(const flam_grad_scaler *scaler);
+
 /** Sets the factor, in place of an update.
  *
  * - `scaler`: the scaler.

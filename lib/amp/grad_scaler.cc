@@ -2,6 +2,7 @@
 #include "amp/grad_scaler.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "graph/autograd_data.h"
@@ -92,6 +93,7 @@ flam_grad_scaler::flam_grad_scaler(double init_scale, const ScalerOptions& o, bo
 
 const Tensor& flam_grad_scaler::scale_on(Device device) {
   if (scale_.device() == device) return scale_;
+  if (std::exchange(copied_, scale_.version()) != scale_.version()) elsewhere_.clear();
   for (const Tensor& t : elsewhere_) {
     if (t.device() == device) return t;
   }
@@ -209,7 +211,6 @@ void flam_grad_scaler::set_scale(double value) {
   const GradMode no_grad(false);
   init_scale_ = value;
   if (scale_) ops::fill_(scale_, wrapped_number(value));
-  elsewhere_.clear();
   for (auto& [id, owner] : owners_) owner.stage = Stage::ready;
 }
 
@@ -249,7 +250,6 @@ void flam_grad_scaler::load_state_dict(const State& state) {
   const GradMode no_grad(false);
   init_scale_ = factor;
   init_steps_ = steps;
-  elsewhere_.clear();
   if (!scale_) return;
   ops::fill_(scale_, wrapped_number(factor));
   ops::fill_(finite_steps_, wrapped_number(steps));

@@ -34,6 +34,7 @@ struct flam_grad_scaler final : flambeau::RefCounted {
   void update();
 
   double current_scale() const;  // waits
+  const flambeau::Tensor& factor() const { return scale_; }
   void set_scale(double value);
   void configure(const flambeau::amp::ScalerOptions& o);
   flambeau::Ref<flambeau::State> state_dict() const;  // waits
@@ -58,6 +59,7 @@ struct flam_grad_scaler final : flambeau::RefCounted {
   double init_scale_;
   int64_t init_steps_ = 0;
   flambeau::Tensor scale_, finite_steps_;    // made on the device of the first loss
-  std::vector<flambeau::Tensor> elsewhere_;  // copies of scale_, until the update
+  std::vector<flambeau::Tensor> elsewhere_;  // copies of scale_, until it is written to
+  uint32_t copied_ = 0;                      // its version when they were made
   std::unordered_map<uint64_t, Owner> owners_;
 };

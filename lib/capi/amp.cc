@@ -101,6 +101,7 @@ std::tuple<bool, int64_t> grad_scaler_skipped(const flam_grad_scaler* s, const f
 
 void grad_scaler_update(flam_grad_scaler* s) { s->update(); }
 double grad_scaler_get_scale(const flam_grad_scaler* s) { return s->current_scale(); }
+Tensor grad_scaler_cell(const flam_grad_scaler* s) { return s->factor(); }
 void grad_scaler_set_scale(flam_grad_scaler* s, double scale) { s->set_scale(scale); }
 
 void grad_scaler_configure(flam_grad_scaler* s, double growth_factor, double backoff_factor,

@@ -353,9 +353,14 @@ def test_a_step_waits_for_nothing():
 
 def test_the_factor_can_be_looked_at(torch, device):
     scaler = torch.amp.GradScaler(device, init_scale=4.0)
-    assert scaler._scale.item() == scaler.get_scale() == 4.0
+    assert scaler._scale is None and scaler.get_scale() == 4.0
+    loss = torch.ones((), device=device)
+    assert scaler.scale(loss).item() == scaler._scale.item() == scaler.get_scale() == 4.0
     assert scaler._scale.device.type == torch.device(device).type
-    assert scaler._get_scale_async().item() == 4.0
+    scaler._scale.fill_(8.0)  # what is written into it counts
+    assert (
+        scaler.scale(loss).item() == scaler.get_scale() == scaler._get_scale_async().item() == 8.0
+    )
 
 
 def test_what_was_found_can_be_looked_at(torch, device, on_both):

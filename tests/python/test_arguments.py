@@ -2,6 +2,8 @@
 tensors for numbers of every function of the record, memory formats of all that makes tensors, what
 may stand in an index, a size, a device or a set_."""
 
+import itertools
+
 import flambeau as torch
 import numpy as np
 import pytest
@@ -246,6 +248,23 @@ def test_numbers_into_dtypes():
         torch.tensor([2**63])
     with pytest.raises(RuntimeError, match="argument beta"):
         torch.addr(torch.ones(2, 2).long(), torch.tensor([1, 2]), torch.tensor([1, 2]), beta=0.5)
+
+
+@pytest.mark.parametrize("name", ["torch.add", "torch.sub", "torch.rsub", "add_", "sub_", "sub"])
+def test_a_factor_is_of_a_kind_that_the_result_has(name):
+    call = getattr(torch if "." in name else torch.Tensor, name.rpartition(".")[2])
+    kinds = {bool: (True, np.True_, torch.tensor(True)), int: (2, np.int64(2), torch.tensor(2))}
+    kinds[float] = (2.0, np.float32(2), torch.tensor(2.0))
+    fitting = {torch.float32: (int, float), torch.int32: (int,), torch.bool: (int, bool)}
+    for dtype, fit in [*fitting.items()][: 3 if "add" in name else 2]:  # bools have no difference
+        t = torch.ones(2, dtype=dtype)
+        for kind, factors in kinds.items():
+            for factor, other in itertools.product(factors, (t, dtype is torch.bool or 1)):
+                if kind in fit:
+                    call(t.clone(), other, alpha=factor)
+                else:
+                    with pytest.raises(RuntimeError, match="alpha"):
+                        call(t.clone(), other, alpha=factor)
 
 
 def test_names_and_arguments():

@@ -286,3 +286,20 @@ def test_loading_a_state_leaves_no_cycles(torch):
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "nll_loss", "linear_cross_entropy"])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int32"])
+def test_a_target_of_another_shape_is_told_before_its_dtype(torch, loss, dtype):
+    function, x = getattr(torch.nn.functional, loss), (torch.randn(4, 2),)
+    x += (torch.randn(3, 2),) if loss == "linear_cross_entropy" else ()
+    for shape, words in {
+        (5,): "input batch_size (4) to match target batch_size (5)",
+        (5, 2): "input batch_size (4) to match target batch_size (5)",
+        (4, 9): "0D or 1D target tensor expected",
+    }.items():
+        with pytest.raises((ValueError, RuntimeError), match=re.escape(words)):
+            function(*x, torch.zeros(shape, dtype=getattr(torch, dtype)))
+    if dtype != "int64":
+        with pytest.raises(RuntimeError, match="expected target dtype to be Long or Byte"):
+            function(*x, torch.zeros(4, dtype=getattr(torch, dtype)))

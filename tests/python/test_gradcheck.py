@@ -1,5 +1,7 @@
 """The checker of gradients, checked: right gradients pass, and each way of being wrong is found."""
 
+import inspect
+
 import pytest
 
 
@@ -118,8 +120,33 @@ def test_inputs(torch, x, y):
         check(torch.exp, x, check_backward_ad=False)
     with pytest.raises(NotImplementedError, match="forward-mode"):
         check(torch.exp, x, check_forward_ad=True)
-    with pytest.raises(NotImplementedError, match="batched"):
-        check(torch.exp, x, check_batched_grad=True)
+    with pytest.raises(NotImplementedError, match="check_batched_forward_grad=False"):
+        check(torch.exp, x, check_batched_forward_grad=True)
+
+
+def test_rows_of_start_gradients(torch, x, y):
+    def both(a, b):
+        return a.exp() * b, b.sin(), a.pow(3).sum()
+
+    assert torch.autograd.gradcheck(both, (x, y), check_batched_grad=True)
+    assert torch.autograd.gradgradcheck(both, (x, y), check_batched_grad=True)
+
+    class Counted(torch.autograd.Function):  # right for one row at a time, wrong for a batch
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            batched = any(f.function == "_by_rows" for f in inspect.stack())
+            return g * (3 if batched else 2)
+
+    assert torch.autograd.gradcheck(Counted.apply, x)
+    with pytest.raises(RuntimeError, match="While computing batched gradients: for output 0"):
+        torch.autograd.gradcheck(Counted.apply, x, check_batched_grad=True)
+    assert not torch.autograd.gradcheck(
+        Counted.apply, x, check_batched_grad=True, raise_exception=False
+    )
 
 
 def test_random_numbers_of_the_program_are_left_alone(torch, x):

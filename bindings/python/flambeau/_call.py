@@ -10,12 +10,12 @@ from functools import partial as _partial
 from operator import index
 
 from . import _deprecated
-from ._errors import InvalidArgumentError, exception_of
+from ._errors import DtypeError, InvalidArgumentError, exception_of
 from ._library import blocking as _blocking
 from ._library import fast as _fast
 from ._library import ffi, owner
 from ._on_demand import called
-from ._types import BY_CODE, dtype, dtype_of
+from ._types import BY_CODE, NAMES, dtype, dtype_of
 from ._types import device as device_type
 from ._types import device_code as _device_code
 from ._types import device_of_code as _device
@@ -232,6 +232,21 @@ def integer(value, name, position, parameter):
     except TypeError:
         pass
     raise _mismatch(name, position, parameter, "int", value)
+
+
+def factor(value, *operands):
+    """A factor of a sum, whose kind C does not see: no float where the result is integral, and a
+    truth value only where it is one. What is no operand is refused later."""
+    value = value.item() if hasattr(value, "item") else value
+    made = [v if hasattr(v, "_h") else _number(v) for v in operands]
+    kinds = {v.dtype for v in made if v is not None}
+    if isinstance(value, float) and not any(kind.is_floating_point for kind in kinds):
+        raise DtypeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if isinstance(value, _bool) and kinds != {NAMES["bool"]}:
+        raise DtypeError("Boolean alpha only supported for Boolean results.")
+    return value
 
 
 def handles(values, absent=None):

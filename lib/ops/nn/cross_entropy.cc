@@ -120,10 +120,11 @@ void check_smoothing(double label_smoothing) {
 }
 
 void check_classes(DimsView logits, const Tensor& target, const Tensor& weight, int64_t dim) {
-  check(target.dtype() == Dtype::i64 || target.dtype() == Dtype::u8, Code::dtype,
-        "expected target dtype to be Long or Byte, but got ", name_of(target.dtype()),
-        "; target.to(int64)");
   const int64_t dims = int64_t(logits.size());
+  if (dims > 1 && target.dim() > 0) {
+    check(target.sizes()[0] == logits[0], Code::shape, "Expected input batch_size (", logits[0],
+          ") to match target batch_size (", target.sizes()[0], ").");
+  }
   const char* const wanted_dims =
       dims <= 2   ? "0D or 1D target tensor expected, multi-target not supported"
       : dims == 4 ? "only batches of spatial targets supported (3D tensors)"
@@ -134,11 +135,12 @@ void check_classes(DimsView logits, const Tensor& target, const Tensor& weight, 
   for (int64_t d = 0, t = 0; d < dims; ++d) {
     if (d == dim) continue;
     const int64_t have = target.sizes()[size_t(t++)], wanted = logits[size_t(d)];
-    check(d != 0 || have == wanted, Code::shape, "Expected input batch_size (", wanted,
-          ") to match target batch_size (", have, ").");
     check(wanted == have, Code::shape, "cross_entropy: size of target at dimension ", t - 1, " is ",
           have, ", of input ", wanted);
   }
+  check(target.dtype() == Dtype::i64 || target.dtype() == Dtype::u8, Code::dtype,
+        "expected target dtype to be Long or Byte, but got ", name_of(target.dtype()),
+        "; target.to(int64)");
   if (!weight) return;
   const int64_t classes = logits[size_t(dim)];
   check(weight.dim() == 1 && weight.sizes()[0] == classes, Code::shape,

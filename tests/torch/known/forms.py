@@ -21,12 +21,7 @@ differs(
     "nobody can see it, and a result of flambeau stands for itself",
 )
 differs(
-    "adaptive_max_pool2d adaptive_max_pool3d max_pool2d_with_indices max_pool3d_with_indices "
-    "fractional_max_pool2d fractional_max_pool3d linalg_lstsq mode ormqr unique unique_consecutive "
-    "(mode) (triangular_solve) (linalg.lstsq) (nn.functional.adaptive_max_pool2d) "
-    "(nn.functional.adaptive_max_pool3d) "
-    "(nn.functional.fractional_max_pool2d) (nn.functional.fractional_max_pool3d) (unique) "
-    "(unique_consecutive)",
+    "linalg_lstsq ormqr (triangular_solve) (linalg.lstsq)",
     "base",
     "another, PyTorch None$",
     "one of several results, or what the graph keeps for a gradient, shows a part of another",

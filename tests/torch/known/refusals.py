@@ -132,12 +132,6 @@ differs(
     "an index of floats; PyTorch cuts them off",
 )
 differs(
-    "hamming_window kaiser_window",
-    "error type",
-    "invalid combination",
-    "PyTorch's parser refuses options that flambeau takes, before it sees the dtype",
-)
-differs(
     "trapezoid cumulative_trapezoid",
     "error type",
     "dx is for points at equal distances",

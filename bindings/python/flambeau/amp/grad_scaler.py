@@ -117,8 +117,8 @@ class GradScaler:
         """The factor. Waits for the device."""
         return api.grad_scaler_get_scale(self._scaler)
 
-    _scale = property(  # that programs look at and set
-        lambda self: tensor(self.get_scale(), device=self._device),
+    _scale = property(  # that programs look at, write into and set
+        lambda self: api.grad_scaler_cell(self._scaler),
         lambda self, scale: api.grad_scaler_set_scale(self._scaler, float(scale)),
     )
 

@@ -255,19 +255,32 @@ def _check_missing_gradients(func, inputs, count):
             )
 
 
-def _refuse(check_batched_grad, check_batched_forward_grad, check_forward_ad, check_backward_ad):
+def _check_batched(outputs, inputs):
+    """A pass over several rows of start gradients finds for each what a pass of its own does."""
+    checked = [x for x in inputs if _is_checked(x)]
+    for k, y in enumerate(outputs):
+        rows = _op("stack")([_direction(y), -2 * _direction(y)])
+        found = grad(y, checked, rows, True, allow_unused=True, is_grads_batched=True)
+        alone = [grad(y, checked, row, True, allow_unused=True) for row in rows]
+        for j, (batch, parts) in enumerate(zip(found, zip(*alone))):
+            if batch is None and parts[0] is None:
+                continue
+            if not _op("allclose")(batch, _op("stack")(list(parts))):
+                raise GradcheckError(
+                    f"While computing batched gradients: for output {k} and input {j} got\n{batch}"
+                    f"\nExpected:\n{parts}"
+                )
+
+
+def _refuse(check_batched_forward_grad, check_forward_ad, check_backward_ad):
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError(
             "Expected at least one of check_forward_ad or check_backward_ad to be True"
         )
-    if check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError(
-            "batched gradients are not supported; call gradcheck with check_batched_grad=False"
-        )
-    if check_forward_ad:
+    if check_forward_ad or check_batched_forward_grad:
         raise NotImplementedError(
             "forward-mode automatic differentiation is not supported; call gradcheck with "
-            "check_forward_ad=False"
+            "check_forward_ad=False and check_batched_forward_grad=False"
         )
 
 
@@ -278,12 +291,14 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     """Whether the gradients of `func` at those `inputs` that require grad are those that central
     differences show. Made for float64."""
     options = types.SimpleNamespace(**locals())
-    _refuse(check_batched_grad, check_batched_forward_grad, check_forward_ad, check_backward_ad)
+    _refuse(check_batched_forward_grad, check_forward_ad, check_backward_ad)
     inputs = _tuple(inputs)
     try:
         _check_inputs(inputs)
         outputs = _differentiable(func(*inputs))
         _compare(func, inputs, outputs, options, fast_mode)
+        if outputs and check_batched_grad:
+            _check_batched(_differentiable(func(*inputs)), inputs)
         if outputs:
             _check_scaled_by_output(_differentiable(func(*inputs)), inputs)
         if outputs and check_undefined_grad:
