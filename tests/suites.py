@@ -23,13 +23,14 @@ STANDIN = "devices=2,memory=256MiB"  # what is simulated lies below CUDA's calls
 USERS = (
     *("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"),
     *("CUDA_LAUNCH_BLOCKING", "FLAMBEAU_ALLOC_CONF", "FLAMBEAU_LAUNCH_BLOCKING", "FLAMBEAU_CHECK"),
-    *("NO_COLOR", "PYTHONWARNINGS"),
+    *("NO_COLOR", "FORCE_COLOR", "PYTHONWARNINGS", "PYTEST_ADDOPTS", "LANG", "LANGUAGE"),
 )
 
 
 def environment() -> dict[str, str]:
-    """The caller's, without that; LANG stays."""
-    return {k: v for k, v in os.environ.items() if k not in USERS and not k.startswith("LC_")}
+    """The caller's, without that and in no language."""
+    kept = {k: v for k, v in os.environ.items() if k not in USERS and not k.startswith("LC_")}
+    return kept | {"LC_ALL": "C.UTF-8"}
 
 
 @dataclass

@@ -16,6 +16,8 @@ elseif(cffi_sources)
                         C_VISIBILITY_PRESET default)
   target_include_directories(flambeau_python PRIVATE ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(flambeau_python PRIVATE flambeau)
+  # An older library, that lacks functions, is refused by its version and not by the loader.
+  target_link_options(flambeau_python PRIVATE -Wl,-z,lazy)
   # The text is CFFI's: it converts between pointers in ways that a strict compiler questions.
   set(glue -w)
   # At -O1 a call runs as many instructions as at -O2, for half the compiler's time.

@@ -113,14 +113,28 @@ std::string settings_json(const AllocatorSettings& s) {
       ",\"roundup_power2_divisions\":[", steps, "]}");
 }
 
-AllocatorSettings allocator_settings() {
-  const std::lock_guard lock(g_mutex);
+namespace {
+
+// Under g_mutex.
+const AllocatorSettings& current() {
   if (settled()) return *settled();
   for (const char* text : {std::getenv("FLAMBEAU_ALLOC_CONF"), std::getenv("PYTORCH_ALLOC_CONF"),
                            std::getenv("PYTORCH_CUDA_ALLOC_CONF")})
     if (text && *text && !settled()) settled() = parse_settings(text);
   if (!settled()) settled().emplace();
   return *settled();
+}
+
+}  // namespace
+
+AllocatorSettings allocator_settings() {
+  const std::lock_guard lock(g_mutex);
+  return current();
+}
+
+void configure_as_set(CachingAllocator& allocator) {
+  const std::lock_guard lock(g_mutex);
+  allocator.configure(current());
 }
 
 void set_allocator_settings(const AllocatorSettings& settings) {

@@ -10,6 +10,8 @@
 
 namespace flambeau {
 
+class CachingAllocator;
+
 struct AllocatorSettings {
   bool expandable_segments = false;
   size_t max_split_size = SIZE_MAX;         // bytes; blocks from there on are not cut
@@ -26,5 +28,7 @@ std::string settings_json(const AllocatorSettings& s);
 // Those of the environment until others are set, for every allocator of a GPU from then on.
 AllocatorSettings allocator_settings();  // throws where the environment's are malformed
 void set_allocator_settings(const AllocatorSettings& settings);
+// Where one thread sets and another makes an allocator, what was set last holds.
+void configure_as_set(CachingAllocator& allocator);
 
 }  // namespace flambeau

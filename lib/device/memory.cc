@@ -28,7 +28,7 @@ CachingAllocator& made_once(std::atomic<CachingAllocator*>& slot, Device d, Memo
   if (!slot.compare_exchange_strong(a, fresh.get(), std::memory_order_acq_rel)) return *a;
   CachingAllocator& made = *fresh.release();  // from here on others may have it
   // Settings may have changed before it was there to see; they were read once, so they are sound.
-  if (kind == MemoryKind::device) made.configure(allocator_settings());
+  if (kind == MemoryKind::device) configure_as_set(made);
   return made;
 }
 

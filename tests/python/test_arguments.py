@@ -267,6 +267,16 @@ def test_a_factor_is_of_a_kind_that_the_result_has(name):
                         call(t.clone(), other, alpha=factor)
 
 
+@pytest.mark.parametrize("name", ["add", "sub", "rsub"])
+def test_a_factor_is_a_number_alone(name):
+    call, t = getattr(torch, name), torch.ones(2)
+    for factor in (torch.tensor(0.5, requires_grad=True), torch.ones(1), np.ones(1), "1", [1.0]):
+        with pytest.raises(TypeError, match="alpha"):
+            call(t, t, alpha=factor)
+    with pytest.raises(TypeError, match="other|input"):
+        call(t.long(), "a", alpha=0.5)
+
+
 def test_names_and_arguments():
     assert torch.div(torch.ones(2), 2, rounding_mode=None).tolist() == [0.5, 0.5]
     assert torch.arange(3, dtype=int).dtype is torch.int64

@@ -303,3 +303,60 @@ def test_a_target_of_another_shape_is_told_before_its_dtype(torch, loss, dtype):
     if dtype != "int64":
         with pytest.raises(RuntimeError, match="expected target dtype to be Long or Byte"):
             function(*x, torch.zeros(4, dtype=getattr(torch, dtype)))
+
+
+@pytest.mark.parametrize("cell", ["RNNCell", "GRUCell", "LSTMCell"])
+def test_cells_take_states_of_their_batch_only(torch, cell):
+    """A state of another batch size would broadcast."""
+    made, x = getattr(torch.nn, cell)(5, 4), torch.rand(3, 5)
+    for name, wrong, words in (
+        ("batch", torch.rand(1, 4), r"Input batch size 3 doesn't match hidden{} batch size 1"),
+        ("size", torch.rand(3, 1), r"hidden{} has inconsistent hidden_size: got .*, expected 4"),
+    ):
+        for place in range(2 if cell == "LSTMCell" else 1):
+            states = [torch.rand(3, 4), torch.rand(3, 4)]
+            states[place] = wrong
+            hx = tuple(states) if cell == "LSTMCell" else states[0]
+            with pytest.raises(RuntimeError, match=words.format(place)):
+                made(x, hx)
+
+
+def test_one_hot_of_a_count_that_is_none(torch):
+    for count in 0, -2, -5:
+        with pytest.raises(RuntimeError, match="num_classes must be positive"):
+            torch.nn.functional.one_hot(torch.tensor([1]), count)
+    assert torch.nn.functional.one_hot(torch.tensor([1]), -1).tolist() == [[0, 1]]
+
+
+def test_what_a_module_moves_to(torch):
+    m, f32 = torch.nn.Linear(2, 2), torch.float32
+    like = torch.ones(1, dtype=torch.float64)
+    for args, named in (
+        (("cpu", f32, True), {}), ((f32, True), {}), ((like, True), {}), ((None, None), {}),
+        ((), {"tensor": like}), (("cpu",), {"dtype": f32, "non_blocking": True}), ((), {}),
+    ):  # fmt: skip
+        assert m.to(*args, **named) is m
+    for args, named in (
+        (("cpu", True), {}), (("cpu", "x"), {}), ((f32, True, False, 1), {}),
+        ((f32, f32), {"x": 1}), ((), {"other": like}), (("cpu",), {"device": "cpu"}),
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            m.to(*args, **named)
+    for args, named in (("cpu", f32, True, True), {}), (("cpu",), {"copy": True}):
+        with pytest.raises(RuntimeError, match="does not accept copy"):
+            m.to(*args, **named)
+
+
+@pytest.mark.parametrize("sizes", [(2, 5, 5.0), [["C", 2]], ((2,),), 5])
+def test_unflattened_sizes_are_integers(torch, sizes):
+    with pytest.raises(TypeError, match="unflattened_size must be a? ?tuple of ints, but found"):
+        torch.nn.Unflatten(1, sizes)
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+@pytest.mark.parametrize("pad", [(0, 0, 0, 0), (0, 0, -1, -1), (-1, 0, 0, 0), (1, 0, -1, 0)])
+def test_padding_never_shows_its_input(torch, mode, pad):
+    x = torch.rand(1, 3, 4, 4)
+    before = x.clone()
+    torch.nn.functional.pad(x, pad, mode=mode).fill_(4)
+    assert torch.equal(x, before)

@@ -39,7 +39,11 @@ def watched(tmp_path_factory):
     def run(*arguments):
         environment = os.environ | {"LD_PRELOAD": str(preloaded), "PYTHONPATH": path}
         return subprocess.run(
-            [sys.executable, *arguments], env=environment, capture_output=True, text=True
+            [sys.executable, *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=900,  # a lock that nobody gives back
         )
 
     return run

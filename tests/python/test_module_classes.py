@@ -10,6 +10,7 @@ import json
 import pathlib
 import pickle
 import warnings
+from collections import OrderedDict
 
 import pytest
 from flambeau._gen import ops
@@ -473,3 +474,16 @@ def test_channels_of_instance_norms(torch, n, batched):
     with pytest.warns(UserWarning, match="not used because affine=False"):
         assert torch.equal(kind(4)(x), kind(2)(x))
     assert kind(4)._get_no_batch_dim() == n + 1
+
+
+def test_parameters_of_a_plain_dictionary_are_taken_by_name(torch):
+    made = [torch.nn.Parameter(torch.ones(1)) for _ in range(4)]
+    held = torch.nn.ParameterDict({"b": made[0], "a": made[1]})
+    held.update({"d": made[2], "c": made[3]})
+    assert [*held] == ["a", "b", "c", "d"]
+    assert [*torch.nn.ParameterDict([("z", made[0]), ("a", made[1])])] == ["z", "a"]
+    assert [*torch.nn.ParameterDict(OrderedDict(z=made[0], a=made[1]))] == ["z", "a"]
+
+
+def test_names_that_python_cannot_spell_are_not_listed(torch):
+    assert not [n for n in dir(torch.nn.Sequential(torch.nn.ReLU())) if n[0].isdigit()]

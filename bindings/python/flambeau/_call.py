@@ -237,16 +237,24 @@ def integer(value, name, position, parameter):
 def factor(value, *operands):
     """A factor of a sum, whose kind C does not see: no float where the result is integral, and a
     truth value only where it is one. What is no operand is refused later."""
-    value = value.item() if hasattr(value, "item") else value
-    made = [v if hasattr(v, "_h") else _number(v) for v in operands]
-    kinds = {v.dtype for v in made if v is not None}
-    if isinstance(value, float) and not any(kind.is_floating_point for kind in kinds):
+    kinds = {v.dtype for v in operands if hasattr(v, "_h")}
+    number = value
+    if getattr(value, "ndim", 1) == 0 and not getattr(value, "requires_grad", False):
+        number = value.item()  # of NumPy, or a tensor without dimensions
+    elif not isinstance(value, (int, float)):
+        raise TypeError(f"argument 'alpha' must be Number, not {type(value).__name__}")
+    if not any(kind.is_floating_point for kind in kinds):
+        made = [v if hasattr(v, "_h") else _number(v) for v in operands]
+        if None in made:
+            return value
+        kinds = {v.dtype for v in made}
+    if isinstance(number, float) and not any(kind.is_floating_point for kind in kinds):
         raise DtypeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
-    if isinstance(value, _bool) and kinds != {NAMES["bool"]}:
+    if isinstance(number, _bool) and kinds != {NAMES["bool"]}:
         raise DtypeError("Boolean alpha only supported for Boolean results.")
-    return value
+    return number
 
 
 def handles(values, absent=None):

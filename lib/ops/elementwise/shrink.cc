@@ -54,7 +54,7 @@ Tensor hardshrink(T input, double lambd, Into into) {
 
 Tensor softshrink(T input, double lambd, Into into) {
   check(lambd >= 0, Code::invalid_argument,
-        "lambda must be greater or equal to 0, but found to be ", lambd);
+        "lambda must be greater or equal to 0, but found to be ", lambd, ".");
   return shrink<"SoftshrinkBackward0">(op::softshrink.to(into), kSoftshrink, input, lambd);
 }
 

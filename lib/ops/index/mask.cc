@@ -107,8 +107,10 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
   check(num_classes <= 0 || most < num_classes, Code::invalid_argument,
         "Class values must be smaller than num_classes: the greatest is ", most, ", num_classes ",
         num_classes);
-  check(num_classes != 0, Code::invalid_argument,
-        "num_classes must be positive to tell classes apart");
+  check(num_classes > 0 || num_classes == -1, Code::invalid_argument,
+        "num_classes must be positive to tell classes apart, or -1 for one more than the greatest "
+        "value, got ",
+        num_classes);
   Dims sizes(x.sizes());
   sizes.push_back(num_classes < 0 ? most + 1 : num_classes);
   return scatter(zeros(sizes, Dtype::i64, x.device()), -1, unsqueeze(x, -1),

@@ -140,7 +140,8 @@ Tensor pad(const Tensor& x, DimsView pad, int32_t mode, std::optional<double> va
     return adds ? constant_pad(kept, sides, value.value_or(0)) : clone(kept);
   }
   if (mode == FLAM_PADDING_CIRCULAR && cuts) {  // the other end is what the cut leaves
-    return repeated(cropped(x, cut), sides, mode);
+    const Tensor kept = cropped(x, cut);
+    return adds ? repeated(kept, sides, mode) : clone(kept);
   }
   const Tensor wide = adds ? repeated(x, sides, mode) : clone(x);
   const Tensor y = cuts ? contiguous(cropped(wide, cut)) : wide;

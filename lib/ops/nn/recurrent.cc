@@ -241,6 +241,14 @@ std::tuple<Tensor, Tensor> simple(Kind kind, const Op& op, const Tensor& input, 
   return {r.output, r.h};
 }
 
+void check_cell_state(const Op& op, const char* name, const Tensor& state, const Tensor& x,
+                      int64_t hidden_size) {
+  check(state.dim() == 2 && state.size(1) == hidden_size, Code::shape, op, ": ", name,
+        " has inconsistent hidden_size: got ", state, ", expected ", hidden_size);
+  check(state.size(0) == x.size(0), Code::shape, op, ": Input batch size ", x.size(0),
+        " doesn't match ", name, " batch size ", state.size(0));
+}
+
 State cell(Kind kind, const Op& op, const Tensor& input, const State& state, const Weights& given) {
   const Call c{op, {input, state.h, state.c, given.ih, given.hh, given.b_ih, given.b_hh}};
   const Tensor& x = c[0];
@@ -252,9 +260,8 @@ State cell(Kind kind, const Op& op, const Tensor& input, const State& state, con
         ": input has inconsistent "
         "input_size: got ",
         x, ", expected ", w.ih.size(1));
-  check(s.h.dim() == 2 && s.h.size(0) == x.size(0) && s.h.size(1) == w.hh.size(1), Code::shape, op,
-        ": hidden has inconsistent hidden_size: got ", s.h, ", expected [", x.size(0), ", ",
-        w.hh.size(1), "]");
+  check_cell_state(op, "hidden0", s.h, x, w.hh.size(1));
+  if (kind == Kind::lstm) check_cell_state(op, "hidden1", s.c, x, w.hh.size(1));
   const int64_t gates = gates_of(kind) * s.h.size(1);
   for (const Tensor& t : {w.ih, w.hh}) {
     check(t.size(0) == gates, Code::shape, op, ": expected weights of ", gates, " rows, got ", t);

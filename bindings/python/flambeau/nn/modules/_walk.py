@@ -228,18 +228,36 @@ def _moved_parameter(parameter, fn):
     return parameter
 
 
-def _parse_to(*args, non_blocking=False, device=None, dtype=None, memory_format=None, copy=False):
-    for value in args:
-        if isinstance(value, dtype_type):
-            dtype = value
-        elif isinstance(value, bool):
-            non_blocking = value
-        elif hasattr(value, "_h"):
-            device, dtype = value.device, value.dtype
-        elif value is not None:
-            device = device_type(value)
+_TO = ("device", "dtype"), ("dtype",), ("tensor",)  # what leads in the forms of `to`
+
+
+def _parse_to(*args, memory_format=None, **named):
+    form = 0
+    if args and isinstance(args[0], dtype_type):
+        form = 1
+    elif hasattr(args[0] if args else named.get("tensor"), "_h"):
+        form = 2
+    names = (*_TO[form], "non_blocking", "copy")
+    given = dict(zip(names, args))
+    if len(args) > len(names) or given.keys() & named or named.keys() - set(names):
+        shown = [type(v).__name__ for v in args] + [
+            f"{k}={type(v).__name__}" for k, v in named.items()
+        ]
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(shown)}), but "
+            "expected one of: (device, dtype, non_blocking), (dtype, non_blocking), "
+            "(tensor, non_blocking)"
+        )
+    given.update(named)
+    if "copy" in given:
+        raise RuntimeError(".to() does not accept copy argument")
+    device, dtype = given.get("device"), given.get("dtype")
+    if form == 2:
+        device, dtype = given["tensor"].device, given["tensor"].dtype
+    if not (dtype is None or isinstance(dtype, dtype_type)):
+        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     device = device if device is None else device_type(device)
-    return device, dtype, non_blocking, memory_format
+    return device, dtype, given.get("non_blocking", False), memory_format
 
 
 def _cast(name):

@@ -4,7 +4,7 @@ They hold children under their index or key, so that state dicts get the same na
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import index
 
 from ..._functions import typename
@@ -276,7 +276,7 @@ class ParameterDict(_Keyed):
     def __init__(self, parameters=None):
         super().__init__()
         self._keys = {}
-        self._take(parameters or {})
+        self.update(parameters or {})
 
     def __getitem__(self, key):
         return getattr(self, key)
@@ -302,7 +302,8 @@ class ParameterDict(_Keyed):
         return self[key] if key in self else default
 
     def update(self, parameters):
-        self._take(parameters)
+        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
+        self._take(sorted(parameters.items()) if plain else parameters)
 
     def extra_repr(self):
         return "\n".join(f"  ({k}): {_summary(p, True)}" for k, p in self.items())

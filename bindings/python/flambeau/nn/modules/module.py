@@ -200,7 +200,8 @@ class Module(StateMixin, WalkMixin):
         object.__delattr__(self, name)
 
     def __dir__(self):
-        return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
+        names = {*object.__dir__(self), *self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in names if not name[:1].isdigit())
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != KEY}

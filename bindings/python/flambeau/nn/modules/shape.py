@@ -21,7 +21,17 @@ class Unflatten(Module):
 
     def __init__(self, dim, unflattened_size):
         super().__init__()
-        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+        sizes = unflattened_size
+        if not isinstance(sizes, (tuple, list)):
+            kind = type(sizes).__name__
+            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {kind}")
+        for i, size in enumerate(sizes):
+            if not isinstance(size, int):
+                raise TypeError(
+                    "unflattened_size must be tuple of ints, but found element of type "
+                    f"{type(size).__name__} at pos {i}"
+                )
+        self.dim, self.unflattened_size = dim, tuple(sizes)
 
     def forward(self, input):
         dim = self.dim % input.dim()
