@@ -293,6 +293,15 @@ FLAM_API flam_hook *flam_thread_state_register(const flam_thread_state *state);
  */
 FLAM_API FLAM_NULLABLE flam_node *flam_tensor_grad_fn(const flam_tensor *tensor);
 
+/** Where the gradient of a tensor goes.
+ *
+ * - `tensor`: any tensor.
+ * - returns: the operation that it came from, or for a leaf its `AccumulateGrad`; `NULL` without an
+ *   error where it does not require grad. `flam_tensor_output_nr` says which result it is.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_NULLABLE flam_node *flam_tensor_gradient_node(const flam_tensor *tensor);
+
 /** The name of a node.
  *
  * - `node`: a node.
@@ -331,6 +340,41 @@ FLAM_API FLAM_NULLABLE flam_node *flam_node_next(const flam_node *node, size_t i
  * - returns: the number; 0 where there is no such operand.
  */
 FLAM_API int64_t flam_node_next_output_nr(const flam_node *node, size_t index);
+
+/** How many results a node has, those among them that carry no gradient.
+ *
+ * - `node`: a node.
+ * - returns: the number; 1 for a leaf.
+ */
+FLAM_API size_t flam_node_output_count(const flam_node *node);
+
+/** The place of a result in the graph as a tensor, at which passes begin and end as at the result,
+ * also when that is gone or was written in place since: a program keeps the node, not the values.
+ *
+ * - `node`: a node.
+ * - `output_nr`: which result, from 0.
+ * - returns: a stand-in with the shape, dtype and device of the result, and zeros for values that
+ *   take one element's memory; of a leaf the leaf itself.
+ * - errors: `FLAM_ERROR_INDEX` where there is no such result.
+ */
+FLAM_API flam_tensor *flam_node_output(const flam_node *node, int64_t output_nr);
+
+/** When a node was recorded: of those that are ready, a backward pass runs the one with the highest
+ * number first.
+ *
+ * - `node`: a node.
+ * - returns: the number, which counts up on each thread; the highest there is for a leaf.
+ */
+FLAM_API uint64_t flam_node_sequence_nr(const flam_node *node);
+
+/** Changes when a backward pass runs a node among those that are ready.
+ *
+ * - `node`: an operation.
+ * - `sequence_nr`: as `flam_node_sequence_nr` returns.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf, which always comes first.
+ */
+FLAM_API flam_status flam_node_set_sequence_nr(flam_node *node, uint64_t sequence_nr);
 
 /** The leaf that an `AccumulateGrad` node stands for.
  *

@@ -7,6 +7,8 @@
 #include "engine/backward.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
+#include "graph/saved_hooks.h"
+#include "ops/ops.h"
 
 namespace flambeau {
 
@@ -159,6 +161,11 @@ Ref<flam_node> tensor_grad_fn(const Tensor& t) {
   return node ? make_ref<flam_node>(Edge{node, {}, 0}) : nullptr;
 }
 
+Ref<flam_node> tensor_gradient_node(const Tensor& t) {
+  const Edge e = gradient_edge(t);
+  return e ? make_ref<flam_node>(Edge{e.node, e.leaf, 0}) : nullptr;
+}
+
 const char* node_name(const flam_node* n) {
   return n->edge.node ? n->edge.node->name() : "AccumulateGrad";
 }
@@ -175,6 +182,31 @@ Ref<flam_node> node_next(const flam_node* n, size_t index) {
 
 int64_t node_next_output_nr(const flam_node* n, size_t index) {
   return index < node_next_count(n) ? n->edge.node->next[index].nr : 0;
+}
+
+size_t node_output_count(const flam_node* n) {
+  return n->edge.node ? n->edge.node->outputs.size() : 1;
+}
+
+Tensor node_output(const flam_node* n, int64_t nr) {
+  check(nr >= 0 && size_t(nr) < node_output_count(n), Code::index, "result ", nr,
+        " is out of bounds for \"", node_name(n), "\" with ", node_output_count(n), " results");
+  if (n->edge.leaf) return n->edge.leaf;
+  const OutputMeta& made = n->edge.node->outputs[size_t(nr)];
+  const Tensor cell = ops::zeros(Dims{1}, made.dtype, made.device);
+  const Dims strides(made.sizes.size(), 0);
+  return with_history(tensor_of(cell.storage(), made.sizes, strides, made.dtype),
+                      {n->edge.node, {}, uint32_t(nr)});
+}
+
+uint64_t node_sequence_nr(const flam_node* n) {
+  return n->edge.node ? n->edge.node->sequence : ~uint64_t(0);
+}
+
+void node_set_sequence_nr(flam_node* n, uint64_t sequence_nr) {
+  check(bool(n->edge.node), Code::autograd, "\"", node_name(n),
+        "\" has no place of its own: a leaf accumulates as soon as its gradient is complete");
+  n->edge.node->sequence = sequence_nr;
 }
 
 Tensor node_variable(const flam_node* n) { return n->edge.leaf; }

@@ -95,6 +95,48 @@ static void test_modes(void) {
   flam_tensor_release(x);
 }
 
+/* Passes that begin and end in the middle of a graph whose tensors are gone. */
+static void test_passes_begin_and_end_at_nodes(void) {
+  const flam_scope frame = flam_frame_push();
+  flam_tensor *x = leaf(2, 3), *hidden = flam_mul(x, x);
+  flam_tensor *loss, *place, *one;
+  flam_node *node = flam_tensor_gradient_node(hidden);
+  flam_tensor_list *slope;
+  flam_grad_options how = FLAM_GRAD_OPTIONS_INIT;
+  CHECK(flam_node_id(node) == flam_node_id(flam_tensor_grad_fn(hidden)));
+  CHECK(flam_node_output_count(node) == 1);
+  place = flam_node_output(node, 0);
+  CHECK(flam_tensor_dim(place) == 1 && flam_tensor_size(place, 0) == 2 && equals(place, 0, 0));
+  CHECK(flam_mul_(hidden, vector(4, 6)) == hidden); /* it moves on, its old place stays */
+  loss = flam_sum(hidden, NULL);
+  slope = flam_grad(&loss, 1, &place, 1, NULL);
+  one = flam_tensor_list_get(slope, 0);
+  CHECK(equals(one, 4, 6));
+  how.grad_outputs = &one;
+  how.n_grad_outputs = 1;
+  slope = flam_grad(&place, 1, &x, 1, &how);
+  CHECK(equals(flam_tensor_list_get(slope, 0), 16, 36));
+  CHECK(flam_node_output(node, 1) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INDEX, "1");
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
+static void test_nodes_of_leaves(void) {
+  const flam_scope frame = flam_frame_push();
+  flam_tensor *x = leaf(2, 3);
+  flam_node *node = flam_tensor_gradient_node(x);
+  CHECK(flam_tensor_gradient_node(vector(1, 2)) == NULL && flam_error_code() == FLAM_OK);
+  CHECK(flam_node_id(node) == flam_node_id(flam_node_next(flam_tensor_grad_fn(flam_exp(x)), 0)));
+  CHECK(flam_node_output_count(node) == 1 && flam_node_sequence_nr(node) == UINT64_MAX);
+  CHECK(flam_tensor_set_grad(flam_node_output(node, 0), vector(7, 8)) == FLAM_OK);
+  CHECK(gradient_is(x, 7, 8));
+  CHECK(flam_node_set_sequence_nr(node, 1) == FLAM_ERROR_AUTOGRAD);
+  CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "AccumulateGrad");
+  node = flam_tensor_gradient_node(flam_exp(x));
+  CHECK(flam_node_set_sequence_nr(node, 100) == FLAM_OK && flam_node_sequence_nr(node) == 100);
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
 static void test_backward_and_grad(void) {
   const flam_scope frame = flam_frame_push();
   flam_tensor *x = leaf(2, 3), *y = flam_sum(flam_mul(flam_mul(x, x), x), NULL);
@@ -190,6 +232,8 @@ int main(void) {
   test_scopes_belong_to_their_thread();
   test_no_scope_opens_once_a_thread_has_closed_them();
   test_modes();
+  test_passes_begin_and_end_at_nodes();
+  test_nodes_of_leaves();
   test_backward_and_grad();
   test_an_overwritten_value_is_named();
   test_a_gradient_in_c();

@@ -366,3 +366,207 @@ def test_hooks_of_a_leaf_s_node_see_its_gradient(torch):
     leaf.sum().backward()  # on top of what there is: the hook sees what was added
     assert seen[1] == pytest.approx([-0.2] * 3)
     assert leaf.grad.tolist() == pytest.approx([0.6] * 3)
+
+
+# ---- passes that begin and end at edges
+
+
+def _kinds(torch, device):
+    """By name: a leaf, and a tensor made of it whose edge is taken."""
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2, a.int(), a * 3
+
+        @staticmethod
+        def backward(ctx, first, _, third):
+            return first * 2 + third * 3
+
+    def written(x):
+        y = x * 2
+        return y.mul_(3)
+
+    def written_view(x):
+        y = x * 2
+        y[0].mul_(3)
+        return y[0]
+
+    made = {
+        "leaf": lambda x: x,
+        "result": lambda x: x.exp(),
+        "view": lambda x: (x * 2)[1],
+        "view_of_leaf": lambda x: x.t(),
+        "one_of_many": lambda x: torch.var_mean(x, 0)[1],
+        "second_part": lambda x: x.unbind(1)[1],
+        "function": lambda x: Twice.apply(x)[2],
+        "written": written,
+        "written_view": written_view,
+    }
+    leaf = torch.tensor([[1.0, 2.0], [3.0, 5.0]], device=device)
+    return {name: (leaf.clone().requires_grad_(), make) for name, make in made.items()}
+
+
+KINDS = (
+    "leaf result view view_of_leaf one_of_many second_part function written written_view".split()
+)
+
+
+@pytest.fixture(params=KINDS)
+def place(torch, device, request):
+    """A leaf, a tensor made of it, and a loss of that which has a second derivative."""
+    x, make = _kinds(torch, device)[request.param]
+    y = make(x)
+    return x, y, (y * y * y).sum()
+
+
+def same(found, wanted):
+    assert [g if g is None else g.tolist() for g in found] == [
+        g if g is None else g.tolist() for g in wanted
+    ]
+
+
+def test_an_edge_names_the_tensors_node(torch, place):
+    x, y, _ = place
+    edge = torch.autograd.graph.get_gradient_edge(y)
+    node, number, token = edge
+    assert isinstance(node, torch.autograd.graph.Node) and token is None
+    assert number == edge.output_nr == y.output_nr
+    assert node is (y.grad_fn or y.view_as(y).grad_fn.next_functions[0][0])
+    seen = node._input_metadata[number]
+    assert (seen.shape, seen.dtype, seen.device) == (y.shape, y.dtype, y.device)
+    assert not seen.is_nested_tensor and len(node._input_metadata) > number
+
+
+def test_a_pass_ends_at_an_edge_as_at_its_tensor(torch, place):
+    x, y, loss = place
+    edge, grad = torch.autograd.graph.get_gradient_edge(y), torch.autograd.grad
+    wanted = grad(loss, (y, x), retain_graph=True)
+    same(grad(loss, edge, retain_graph=True), wanted[:1])
+    same(grad(loss, (edge, x), retain_graph=True), wanted)
+    same(grad(loss, (y, edge, y), retain_graph=True), [wanted[0]] * 3)
+    assert list(grad(loss, {"there": edge}, retain_graph=True)) == ["there"]
+    batched = grad(loss.reshape(1), edge, loss.new_ones(2, 1), True, is_grads_batched=True)
+    same(batched, [torch.stack([wanted[0]] * 2)])
+    first = grad(loss, edge, create_graph=True)
+    torch.testing.assert_close(grad(first[0].sum(), edge, retain_graph=True)[0], 6 * y.detach())
+
+
+def test_a_pass_begins_at_an_edge_as_at_its_tensor(torch, place):
+    x, y, loss = place
+    edge, grad = torch.autograd.graph.get_gradient_edge(y), torch.autograd.grad
+    start = torch.arange(1.0, 1 + y.numel(), device=y.device).reshape(y.shape)
+    wanted = grad(y, x, start, retain_graph=True)
+    same(grad(edge, x, start, retain_graph=True), wanted)
+    same(grad((edge, y), x, [start, start], retain_graph=True), [2 * wanted[0]])
+    same(grad(edge, edge, start, retain_graph=True), [start])
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar output"):
+        grad(edge, x, retain_graph=True)
+    with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\]"):
+        grad(edge, x, torch.ones(7, device=y.device), retain_graph=True)
+    torch.autograd.backward(edge, start)
+    same([x.grad], wanted)
+
+
+def test_an_edge_outlives_its_tensor(torch, device):
+    for x, make in _kinds(torch, device).values():
+        y = make(x)
+        edge, start = torch.autograd.graph.get_gradient_edge(y), torch.ones_like(y)
+        wanted = torch.autograd.grad(y, x, start, retain_graph=True)
+        del y
+        gc.collect()
+        same(torch.autograd.grad(edge, x, start), wanted)
+
+
+def test_backward_into_an_edge_accumulates_in_leaves_alone(torch, place):
+    x, y, loss = place
+    edge = torch.autograd.graph.get_gradient_edge(y)
+    wanted = torch.autograd.grad(loss, y, retain_graph=True)
+    loss.backward(inputs=edge, retain_graph=True)
+    if y is x:
+        same([x.grad], wanted)
+        return
+    assert x.grad is None and not y.retains_grad
+    y.retain_grad()
+    torch.autograd.backward(loss, inputs={"there": edge})
+    same([y.grad, x.grad], [wanted[0], None])
+
+
+def test_the_edge_of_a_tensor_that_is_written_stays_before_the_write(torch, device):
+    x = torch.ones(2, device=device).requires_grad_()
+    y = x.clone()
+    before = torch.autograd.graph.get_gradient_edge(y)
+    y *= 2
+    after = torch.autograd.graph.get_gradient_edge(y)
+    assert before.node is not after.node
+    same(torch.autograd.grad(y.sum(), (before, y, after)), [2 * x, x, x])
+
+
+def test_edges_that_a_pass_does_not_meet(torch, device):
+    x = torch.ones(2, device=device).requires_grad_()
+    y, elsewhere = x * 2, torch.autograd.graph.get_gradient_edge(x * 3)
+    grad = torch.autograd.grad
+    with pytest.raises(RuntimeError, match="to not have been used in the graph"):
+        grad(y.sum(), elsewhere, retain_graph=True)
+    assert grad(y.sum(), (x, elsewhere), retain_graph=True, allow_unused=True)[1] is None
+    with pytest.raises(RuntimeError, match="materialize_grads cannot be used when the given input"):
+        grad(y.sum(), (x, elsewhere), retain_graph=True, materialize_grads=True)
+    edge = torch.autograd.graph.get_gradient_edge(x)
+    z = torch.ones(2, device=device).requires_grad_()
+    found = grad(y.sum(), (edge, z), materialize_grads=True)
+    same(found, [2 * x, 0 * z])
+
+
+def test_what_is_no_edge(torch, product):
+    x, z, y = product
+    Edge = torch.autograd.graph.GradientEdge
+    with pytest.raises(
+        RuntimeError, match="not possible to get the gradient edge for a Tensor tha"
+    ):
+        torch.autograd.graph.get_gradient_edge(z)
+    with pytest.raises(RuntimeError, match="first object must be an autograd.graph.Node but got N"):
+        torch.autograd.grad(y.sum(), Edge(None, 0))
+    for number in 1, -1:
+        with pytest.raises(IndexError, match=f"result {number} is out of bounds"):
+            torch.autograd.grad(y.sum(), Edge(y.grad_fn, number))
+    for call in (
+        lambda: torch.autograd.grad(y.sum(), y.grad_fn),
+        lambda: torch.autograd.grad([y.grad_fn], x),
+        lambda: torch.autograd.backward([3]),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_numbers_that_order_nodes(torch, product):
+    x, z, _ = product
+    order = []
+    a, b = x * 2, x * 3
+    assert b.grad_fn._sequence_nr() == a.grad_fn._sequence_nr() + 1
+    total = (a + b).sum()
+    a.register_hook(lambda g: order.append("a"))
+    b.register_hook(lambda g: order.append("b"))
+    total.backward(retain_graph=True)
+    a.grad_fn._set_sequence_nr(b.grad_fn._sequence_nr() + 1)
+    total.backward()
+    assert order == ["b", "a", "a", "b"]
+    leaf = a.grad_fn.next_functions[0][0]
+    assert leaf._sequence_nr() == 2**64 - 1
+
+
+def test_writes_that_nobody_saw(torch, device):
+    x = torch.ones(2, device=device).requires_grad_()
+    w = torch.ones(2, device=device)
+    y = (x * w).sum()
+    torch.autograd.graph.increment_version(w)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    before = x._version, w._version
+    torch.autograd.graph.increment_version(t for t in (x, w, w))
+    assert (x._version, w._version) == (before[0] + 1, before[1] + 2)
+    with torch.inference_mode():
+        outside = torch.ones(2, device=device)
+    torch.autograd.graph.increment_version(outside)
+    for wrong, text in (3, "expect a Iterable"), ([3], "each element of the iterable"):
+        with pytest.raises(RuntimeError, match=text):
+            torch.autograd.graph.increment_version(wrong)

@@ -80,6 +80,26 @@ def _number(tensor, loses, warns=False):
     return tensor.item()
 
 
+def listed(ends):
+    if isinstance(ends, dict):
+        return list(ends.values())
+    return [ends] if hasattr(ends, "_h") or hasattr(ends, "_place") else list(ends)
+
+
+def places(ends):
+    """Tensors where a pass begins or ends; an edge of the graph gives a stand-in for its own."""
+    return [t if hasattr(t, "_h") else _place(t) for t in listed(ends)]
+
+
+def _place(edge):
+    if not hasattr(edge, "_place"):
+        raise TypeError(
+            "a backward pass begins and ends at Tensors or GradientEdges, but got "
+            f"{type(edge).__name__}"
+        )
+    return edge._place()
+
+
 def run_backward(tensors, grads, n_grads, retain_graph, create_graph, inputs):
     """One backward pass, with handles of start gradients; into all leaves without `inputs`."""
     keep = create_graph if retain_graph is None else retain_graph
@@ -297,7 +317,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Adds the gradients of this tensor to those of the leaves it was computed from."""
         grads, n = (_NULL, 0) if gradient is None else ([gradient._h], 1)
-        wanted = [inputs] if isinstance(inputs, Tensor) else inputs
+        wanted = None if inputs is None else places(inputs)
         run_backward([self], grads, n, retain_graph, create_graph, wanted)
 
     retain_grad, record_stream = api.tensor_retain_grad, api.tensor_record_stream

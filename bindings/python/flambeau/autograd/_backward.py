@@ -3,11 +3,7 @@
 from .._call import _NULL, _blocking, _List, _own, _raise, _tensors
 from .._deprecated import warn
 from .._gen import api, ops
-from .._tensor import AT_END, run_at_end, run_backward
-
-
-def _listed(tensors):
-    return [tensors] if hasattr(tensors, "_h") else list(tensors)
+from .._tensor import AT_END, listed, places, run_at_end, run_backward
 
 
 def _grads(grads, n):
@@ -23,9 +19,9 @@ def _grads(grads, n):
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False,
              grad_variables=None, inputs=None):  # fmt: skip
     """Computes gradients of `tensors` and adds them to the leaves' gradients."""
-    tensors = _listed(tensors)
+    tensors = places(tensors)
     grads, n = _grads(grad_tensors if grad_variables is None else grad_variables, len(tensors))
-    only = None if inputs is None else _listed(inputs)
+    only = None if inputs is None else places(inputs)
     if only == []:
         raise RuntimeError("'inputs' argument to backward() cannot be empty.")
     run_backward(tensors, grads, n, retain_graph, create_graph, only)
@@ -43,7 +39,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
             *(only_inputs, allow_unused, is_grads_batched, materialize_grads),
         )
         return dict(zip(inputs, found))
-    outputs, inputs = _listed(outputs), _listed(inputs)
+    asked, outputs, inputs = inputs, places(outputs), places(inputs)
     if not inputs:
         raise ValueError("grad requires non-empty inputs.")
     if materialize_grads and allow_unused is False:
@@ -54,28 +50,32 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     unused = bool(allow_unused) or materialize_grads
     if is_grads_batched:
         found = _by_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)
-        return _materialized(found, inputs) if materialize_grads else found
+        return _materialized(found, listed(asked)) if materialize_grads else found
     grads, n = _grads(grad_outputs, len(outputs))
     keep = create_graph if retain_graph is None else retain_graph
-    ends, places = [t._h for t in outputs], [t._h for t in inputs]
-    given = ends, len(ends), places, len(places), grads, n, keep, create_graph, unused
+    ends, wanted = [t._h for t in outputs], [t._h for t in inputs]
+    given = ends, len(ends), wanted, len(wanted), grads, n, keep, create_graph, unused
     found = _own(_List, _blocking.flam_grad, *given)
     if AT_END.calls:
         run_at_end(found is None)
     if found is None:
         _raise()
     found = _tensors(found)
-    return _materialized(found, inputs) if materialize_grads else found
+    return _materialized(found, listed(asked)) if materialize_grads else found
 
 
 def _materialized(grads, inputs):
     zeros = ops.TORCH["zeros_like"]
+    if any(g is None and not hasattr(t, "_h") for g, t in zip(grads, inputs)):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge"
+        )
     return tuple(zeros(t, requires_grad=True) if g is None else g for g, t in zip(grads, inputs))
 
 
 def _by_rows(outputs, inputs, grads, retain_graph, create_graph, allow_unused):
     """`grad` for each row of the start gradients, stacked."""
-    grads = _listed(grads) if grads is not None else [None] * len(outputs)
+    grads = listed(grads) if grads is not None else [None] * len(outputs)
     given = [g for g in grads if g is not None]
     if not given:
         raise RuntimeError(

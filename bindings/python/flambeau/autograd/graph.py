@@ -1,10 +1,12 @@
 """The recorded graph as Python sees it: nodes with their names and edges, hooks on tensors."""
 
+import collections.abc
 import functools
+import operator
 import threading
+import typing
 import weakref
 
-from .. import _refused
 from .._call import _fast, _text, object_of
 from .._callbacks import borrowed, given_away, guarded, is_kept, table, value_of
 from .._gen import api
@@ -15,10 +17,6 @@ from ._saved import (
     saved_tensors_hooks,
 )
 
-_WHY = "a pass begins and ends at tensors; give backward() and grad() those"
-globals().update(
-    _refused.names("torch.autograd.graph", "GradientEdge get_gradient_edge increment_version", _WHY)
-)
 __all__ = (
     "GradientEdge Node RemovableHandle allow_mutation_on_saved_tensors disable_saved_tensors_hooks "
     "get_gradient_edge increment_version register_multi_grad_hook save_on_cpu saved_tensors_hooks"
@@ -59,6 +57,18 @@ class Node:
             _on_node(self, found, True)
         return found
 
+    @property
+    def _input_metadata(self):
+        """What the gradients look like that the operation's backward takes."""
+        n = _fast.flam_node_output_count(self._handle._h)
+        return tuple(_InputMetadata(api.node_output(self._handle, i)) for i in range(n))
+
+    def _sequence_nr(self):
+        return _fast.flam_node_sequence_nr(self._handle._h)
+
+    def _set_sequence_nr(self, number):
+        api.node_set_sequence_nr(self._handle, number)
+
     def register_hook(self, fn):
         """Runs `fn(grad_inputs, grad_outputs)` after the operation's backward ran; what it returns
         replaces the first."""
@@ -86,6 +96,16 @@ class Node:
     def __repr__(self):
         module = "" if self._context is None else "torch.autograd.function."
         return f"<{module}{type(self).__name__} object at {self._id():#x}>"
+
+
+class _InputMetadata:
+    """Shape, dtype and device of a gradient."""
+
+    __slots__ = ("shape", "dtype", "device")
+    is_nested_tensor = is_cpp_nested_tensor = False
+
+    def __init__(self, like):
+        self.shape, self.dtype, self.device = like.shape, like.dtype, like.device
 
 
 class _Metadata(dict):
@@ -124,6 +144,53 @@ def _wrapped(handle):
 def node_of(tensor):
     """`tensor.grad_fn`."""
     return _wrapped(api.tensor_grad_fn(tensor))
+
+
+# ---- where passes begin and end
+
+
+class GradientEdge(typing.NamedTuple):
+    """A place in the graph: a result of an operation. `backward()` and `grad()` begin and end
+    there as at the tensor that it was, which need not live any more."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Node | None = None  # torch's: a node here keeps what it needs
+
+    def _place(self):
+        if not isinstance(self.node, Node):
+            raise RuntimeError(
+                "GradientEdge's first object must be an autograd.graph.Node but got "
+                f"{type(self.node).__name__}"
+            )
+        return api.node_output(self.node._handle, operator.index(self.output_nr))
+
+
+def get_gradient_edge(tensor):
+    """Where the gradient of `tensor` is computed: `grad(loss, get_gradient_edge(x))` is
+    `grad(loss, x)`."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
+        )
+    return GradientEdge(_wrapped(api.tensor_gradient_node(tensor)), tensor.output_nr)
+
+
+def increment_version(tensor):
+    """Tells backward that a tensor, or each of several, was written where nobody could see it, as
+    by a kernel that was given its address. Inference tensors, which backward never saves, count
+    nothing."""
+    tensors = (tensor,) if hasattr(tensor, "_h") else tensor
+    if not isinstance(tensors, collections.abc.Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for t in tensors:
+        if not hasattr(t, "_h"):
+            raise RuntimeError(
+                "increment_version expects each element of the iterable to be a tensor"
+            )
+        if not t.is_inference():
+            api.tensor_mark_written(t)
 
 
 # ---- hooks
