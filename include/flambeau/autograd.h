@@ -36,6 +36,10 @@ typedef struct flam_hook_callback {
    * FLAM_OK, or records with flam_error_set and returns FLAM_ERROR_CALLBACK. */
   flam_status (*call)(void *user, const flam_tensor *grad, flam_tensor **out_grad);
   void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
+  /* Whether it is called, with `grad` NULL, where backward comes by the tensor's operation and has
+   * no gradient of the tensor. Default: not. */
+  flam_bool absent;
+  int32_t reserved; /* 0 */
 } flam_hook_callback;
 
 /** A function on all gradients that a node takes or gives. */
@@ -189,6 +193,13 @@ FLAM_API flam_scope flam_inference_mode_push(flam_bool enabled);
  *   then.
  */
 FLAM_API flam_status flam_scope_pop(flam_scope scope);
+
+/** Whether a scope is open on this thread.
+ *
+ * - `scope`: its token.
+ * - returns: false where it was opened on another thread, or closed already.
+ */
+FLAM_API flam_bool flam_scope_is_open(flam_scope scope);
 
 /** Whether this thread records operations.
  *
@@ -429,15 +440,16 @@ typedef struct flam_function_record_options {
  *
  * - `function`: the gradient; copied.
  * - `inputs`: the operands that gradients flow to; a NULL entry takes none.
- * - `outputs`: the results.
+ * - `outputs`: the results; a NULL entry is one that is no tensor, whose gradient is always NULL.
  * - returns: the results, in order: new handles of `outputs` (of a view where an input was handed
- *   through), recorded where recording is on and an input requires grad.
+ *   through or the result is one), recorded where recording is on and an input requires grad. Views
+ *   among them, but for dirty ones, cannot be written in place while that would be recorded.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `function` has no `backward`; `FLAM_ERROR_AUTOGRAD`
  *   for a dirty leaf that requires grad.
  */
 FLAM_API flam_tensor_list *flam_function_record(
     const flam_function *function, FLAM_NULLABLE_ENTRIES flam_tensor *const *inputs,
-    size_t n_inputs, flam_tensor *const *outputs, size_t n_outputs,
+    size_t n_inputs, FLAM_NULLABLE_ENTRIES flam_tensor *const *outputs, size_t n_outputs,
     const flam_function_record_options *options);
 
 /** Which operands a running `backward` callback should compute gradients for.

@@ -6,6 +6,7 @@
 #include "capi/scope_stack.h"
 #include "engine/backward.h"
 #include "graph/autograd_data.h"
+#include "graph/hook_kinds.h"
 #include "graph/mode.h"
 #include "graph/saved_hooks.h"
 #include "ops/ops.h"
@@ -14,14 +15,16 @@ namespace flambeau {
 
 namespace {
 
-class ProgramTensorHook final : public capi::ProgramHook<TensorHook, flam_hook_callback> {
+template <class Kind>
+class ProgramTensorHook final : public capi::ProgramHook<Kind, flam_hook_callback> {
  public:
   explicit ProgramTensorHook(const flam_hook_callback* given)
-      : ProgramHook(given, "flam_hook_callback") {}
+      : capi::ProgramHook<Kind, flam_hook_callback>(given, "flam_hook_callback") {}
 
   Tensor call(const Tensor& grad) override {
-    const auto owner = running();
+    const auto owner = this->running();
     if (!owner) return {};
+    const flam_hook_callback& table = this->table;
     return capi::call_back(
         "a hook",
         [&](flam_tensor** out) { return table.call(table.user, capi::handle(grad), out); },
@@ -90,6 +93,7 @@ flam_scope inference_mode_push(bool enabled) {
 }
 
 void scope_pop(flam_scope scope) { pop_scope(scope); }
+bool scope_is_open(flam_scope scope) { return is_scope_open(scope); }
 bool grad_enabled() { return modes.grad; }
 void set_grad_enabled(bool enabled) { modes.grad = enabled; }
 bool inference_enabled() { return modes.inference; }
@@ -97,15 +101,7 @@ bool inference_enabled() { return modes.inference; }
 // ---- tensors in the graph
 // --------------------------------------------------------------------------------
 
-void tensor_retain_grad(const Tensor& t) {
-  check(requires_grad(t), Code::autograd,
-        "can't retain_grad on Tensor that has requires_grad=False: ", t);
-  const Ref<Node> node = grad_fn(t);
-  AutogradData& d = autograd_data(t);
-  if (!node || d.retains_grad) return;
-  d.retains_grad = true;
-  node->retained.push_back({d.output_nr, t.impl()});
-}
+void tensor_retain_grad(const Tensor& t) { retain_grad(t); }
 
 bool tensor_retains_grad(const Tensor& t) {
   const AutogradData* d = t.impl()->autograd.get();
@@ -124,8 +120,9 @@ Tensor tensor_detach_(const Tensor& t) {
 
 int64_t tensor_output_nr(const Tensor& t) { return grad_fn(t) ? autograd_data(t).output_nr : 0; }
 
-Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* callback) {
-  auto hook = make_ref<ProgramTensorHook>(callback);
+template <class Kind>
+static Ref<flam_hook> add_tensor_hook(const Tensor& t, const flam_hook_callback* callback) {
+  auto hook = make_ref<ProgramTensorHook<Kind>>(callback);
   check(requires_grad(t), Code::autograd,
         "cannot register a hook on a tensor that doesn't require gradient: ", t);
   if (const Ref<Node> node = grad_fn(t)) {
@@ -136,9 +133,16 @@ Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* c
   return handle_of(std::move(hook));
 }
 
+Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* callback) {
+  flam_hook_callback given{};
+  const bool absent = capi::read_sized(&given, callback) && given.absent;
+  return absent ? add_tensor_hook<AbsenceHook>(t, callback)
+                : add_tensor_hook<TensorHook>(t, callback);
+}
+
 Ref<flam_hook> tensor_register_post_accumulate_grad_hook(const Tensor& t,
                                                          const flam_hook_callback* callback) {
-  auto hook = make_ref<ProgramTensorHook>(callback);
+  auto hook = make_ref<ProgramTensorHook<TensorHook>>(callback);
   check(requires_grad(t), Code::autograd,
         "cannot register a hook on a tensor that doesn't require gradient: ", t);
   check(is_leaf(t), Code::autograd,

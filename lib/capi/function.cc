@@ -6,6 +6,7 @@
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
 #include "graph/autograd_data.h"
+#include "graph/hook_kinds.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
 
@@ -25,7 +26,7 @@ class FunctionNode final : public Node {
   Tensors apply(TensorsView given) override {
     Tensors dy(given);
     for (size_t i = 0; i < dy.size(); ++i) {
-      if (!dy[i] && table_.materialize_grads) {
+      if (!dy[i] && table_.materialize_grads && outputs[i].dtype != Dtype::none) {
         dy[i] = ops::zeros(outputs[i].sizes, outputs[i].dtype, outputs[i].device);
       }
     }
@@ -73,6 +74,24 @@ void check_dirty(const Tensor& t) {
         "a leaf Variable that requires grad has been used in an in-place operation: ", t);
 }
 
+// A result that the program made without recording, as another handle where it has a history of its
+// own, is its operand, which keeps it, or views a tensor.
+Tensor result_for(const Tensor& y, TensorsView inputs, bool written) {
+  const bool handed_through = contains(inputs, y);
+  if (written || (!handed_through && !requires_grad(y) && !y.base())) return y;
+  const Tensor view = alias(y);
+  if (handed_through || y.base()) set_base(view, y);
+  return view;
+}
+
+// Writes to such a view would go round the gradient of the program.
+void forbid_writes(TensorsView views, bool several) {
+  for (const Tensor& v : views) {
+    if (modes.grad && v && v.base())
+      v.impl()->creation = several ? Creation::one_of_several : kInCustomFunction;
+  }
+}
+
 }  // namespace
 
 namespace capi {
@@ -91,15 +110,23 @@ Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView
   }
   recorded &= modes.grad;
   std::vector<Tensor> results;
+  Tensors views;  // but those that are written
+  size_t differentiable = 0;
   for (const Tensor& y : outputs) {
+    if (!y) {
+      node->outputs.push_back(OutputMeta(wrapped_number(int64_t{0})));
+      node->outputs.back().dtype = Dtype::none;
+      results.push_back({});
+      continue;
+    }
     const bool written = contains(dirty, y);
-    // A tensor with a history of its own, or the program's operand, keeps it: the result is
-    // another handle.
-    const bool fresh = !contains(inputs, y) && !requires_grad(y) && !y.base();
-    const Tensor result = written || fresh ? y : alias(y);
+    const Tensor result = result_for(y, inputs, written);
     results.push_back(result);
+    if (!written) views.push_back(result);
+    const bool constant = !is_floating(y.dtype()) || contains(non_differentiable, y);
+    differentiable += !constant;
     if (!recorded) continue;
-    if (!is_floating(y.dtype()) || contains(non_differentiable, y)) {
+    if (constant) {
       node->outputs.push_back(OutputMeta(y));
     } else if (written) {
       rebase_history(result, node);
@@ -107,6 +134,7 @@ Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView
       set_history(result, node);
     }
   }
+  forbid_writes(views, differentiable > 1);
   return make_list(std::move(results));
 }
 

@@ -206,7 +206,8 @@ int64_t tensor_item_i64(const Tensor& t) {
 
 void tensor_set_data(const Tensor& t, const Tensor& src) {
   check(!requires_grad(t) || is_floating(src.dtype()), Code::dtype,
-        "data set to a tensor that requires gradients must be floating point, got ", src);
+        "data set to a tensor that requires gradients must be floating point or complex dtype, ",
+        "got ", src);
   t.impl()->take_data(src);
   t.impl()->base = Tensor();
 }

@@ -15,6 +15,7 @@
 #include "device/probe.h"
 #include "device/step.h"
 #include "engine/node_scope.h"
+#include "graph/hook_kinds.h"
 #include "graph/mode.h"
 #include "graph/saved_hooks.h"
 #include "ops/ops.h"
@@ -41,7 +42,7 @@ class Walk {
 
   void add_root(size_t index, const Tensor& root, const Tensor& grad);
   void capture(size_t index, const Tensor& input);
-  void limit_to_captures();
+  void limit_to(TensorsView inputs);
   void run();
   bool reaches(const Tensor& t) const;
   Tensors captured;
@@ -58,7 +59,7 @@ class Walk {
   void conform_all(const Node& node, Tensors& dx);
   Tensor run_hooks(const SmallVector<Ref<TensorHook>, 1>& hooks, Tensor grad);
 
-  bool retain_, create_, accumulate_;
+  bool retain_, create_, accumulate_, limited_ = false;
   UnpackedValues unpacked_;
   UsedStreams used_;
   std::unordered_map<const void*, Task> tasks_;
@@ -135,11 +136,17 @@ void Walk::capture(size_t index, const Tensor& input) {
   it->second.capture_nr.push_back(e.nr);
 }
 
-// Runs only nodes from which a captured one is reachable.
-void Walk::limit_to_captures() {
+// Runs only nodes from which one of the inputs is reachable, and where gradients accumulate those
+// that made an input, too: their hooks see what is accumulated.
+void Walk::limit_to(TensorsView inputs) {
   std::vector<std::pair<Task*, size_t>> stack;
   std::unordered_map<Task*, bool> seen;
-  for (auto& [key, t] : tasks_) t.needed = !t.captures.empty();
+  limited_ = true;
+  for (auto& [key, t] : tasks_) t.needed = false;
+  for (const Tensor& input : inputs) {
+    if (const auto it = tasks_.find(gradient_edge(input).key()); it != tasks_.end())
+      it->second.needed = true;
+  }
   for (const Edge& r : roots_) {
     stack.push_back({&task(r), 0});
     while (!stack.empty()) {
@@ -202,8 +209,10 @@ void Walk::deliver(const Edge& e, Tensor grad, const Node* maker) {
 
 // What a hook makes of a gradient: another value, not another kind of tensor.
 Tensor hooked(TensorHook& hook, const Tensor& grad) {
+  if (!grad && !dynamic_cast<AbsenceHook*>(&hook)) return grad;
   Tensor replaced = hook.call(grad);
   if (!replaced) return grad;
+  check(grad.defined(), Code::autograd, "can't replace a None gradient with a non-None value");
   check(std::ranges::equal(replaced.sizes(), grad.sizes()), Code::shape,
         "a hook has changed the size of value: it returned ", replaced, " for ", grad);
   check(replaced.dtype() == grad.dtype(), Code::dtype,
@@ -216,6 +225,12 @@ Tensor hooked(TensorHook& hook, const Tensor& grad) {
 Tensor Walk::run_hooks(const SmallVector<Ref<TensorHook>, 1>& hooks, Tensor grad) {
   for (const Ref<TensorHook>& h : SmallVector<Ref<TensorHook>, 1>(hooks)) grad = hooked(*h, grad);
   return grad;
+}
+
+// Lets the hooks know that a pass comes by a leaf without a gradient of it.
+void pass_by(const Tensor& leaf) {
+  const AutogradData& d = autograd_data(leaf);
+  for (const Ref<TensorHook>& h : SmallVector<Ref<TensorHook>, 1>(d.hooks)) hooked(*h, {});
 }
 
 void accumulate_grad(const Tensor& leaf, Tensor g, bool create) {
@@ -265,7 +280,10 @@ void Walk::run_leaf(Task& t) {
   const Tensor& leaf = t.edge.leaf;
   Tensor g = std::move(t.grads[0]);
   t.grads[0] = Tensor();
-  if (!g) return;
+  if (!g) {
+    if (t.needed) pass_by(leaf);
+    return;
+  }
   g = run_hooks(autograd_data(leaf).hooks, std::move(g));
   for (int index : t.captures) captured[size_t(index)] = g;
   const probe::Span span(probe::Kind::backward, "AccumulateGrad");
@@ -285,7 +303,6 @@ void refuse_nan(const Node& node, TensorsView dx) {
 void Walk::show(const Task& t, Tensors& dy, const NodeScope& scope) {
   const Node& node = *t.edge.node;
   for (const Node::OutputHook& h : SmallVector<Node::OutputHook, 1>(node.hooks)) {
-    if (!dy[h.nr]) continue;
     dy[h.nr] = hooked(*h.hook, dy[h.nr]);
   }
   for (const Node::Retained& r : node.retained) {
@@ -337,7 +354,7 @@ void Walk::run_node(Task& t) {
   for (const Edge& e : node->next) onward |= e && task(e).needed;
   {
     const NodeScope scope(*node, used_);
-    show(t, dy, scope);
+    if (t.needed) show(t, dy, scope);
     for (const Tensor& g : dy) any |= g.defined();
     // A node that made an input asked for, and has no other to go on to, keeps what it saved.
     if (any && onward) dx = apply(*node, dy);
@@ -394,7 +411,7 @@ void Walk::run() {
     ~Open() { --walks_open; }
   } open;
   const BackwardPhase phase;
-  const RunningPass pass(this, accumulate_, &unpacked_);
+  const RunningPass pass(this, accumulate_ && !limited_, &unpacked_);
   GradMode mode(create_);
   try {
     run_all();
@@ -430,17 +447,24 @@ Walk prepared(TensorsView roots, TensorsView grads, bool retain, bool create, bo
 
 bool backward_reaches(const Tensor& t) { return current_walk && current_walk->reaches(t); }
 
+void retain_grad(const Tensor& t) {
+  check(requires_grad(t), Code::autograd,
+        "can't retain_grad on Tensor that has requires_grad=False: ", t);
+  const Ref<Node> node = grad_fn(t);
+  AutogradData& d = autograd_data(t);
+  if (!node || d.retains_grad) return;
+  d.retains_grad = true;
+  node->retained.push_back({d.output_nr, t.impl()});
+}
+
 void backward(TensorsView roots, TensorsView grads, bool retain_graph, bool create_graph,
               TensorsView inputs) {
-  if (inputs.empty()) return prepared(roots, grads, retain_graph, create_graph, true).run();
-  Tensors found = gradients(roots, grads, inputs, retain_graph, create_graph, true);
-  const GradMode mode(create_graph);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto earlier = inputs.first(i);
-    const bool repeated =
-        std::ranges::any_of(earlier, [&](const Tensor& t) { return t.is_same(inputs[i]); });
-    if (found[i] && !repeated) accumulate_with_hooks(inputs[i], found[i], create_graph);
+  Walk walk = prepared(roots, grads, retain_graph, create_graph, true);
+  if (!inputs.empty()) {
+    for (const Tensor& t : inputs) retain_grad(t);
+    walk.limit_to(inputs);
   }
+  walk.run();
 }
 
 Tensors gradients(TensorsView roots, TensorsView grads, TensorsView inputs, bool retain_graph,
@@ -448,7 +472,7 @@ Tensors gradients(TensorsView roots, TensorsView grads, TensorsView inputs, bool
   Walk walk = prepared(roots, grads, retain_graph, create_graph, false);
   walk.captured.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) walk.capture(i, inputs[i]);
-  walk.limit_to_captures();
+  walk.limit_to(inputs);
   walk.run();
   for (size_t i = 0; i < inputs.size(); ++i) {
     check(walk.captured[i].defined() || allow_unused, Code::autograd,

@@ -20,6 +20,9 @@ void backward(TensorsView roots, TensorsView grads, bool retain_graph, bool crea
 Tensors gradients(TensorsView roots, TensorsView grads, TensorsView inputs, bool retain_graph,
                   bool create_graph, bool allow_unused);
 
+// Lets a tensor that is no leaf keep its gradient.
+void retain_grad(const Tensor& t);
+
 // Whether the pass that runs on this thread computes the gradient of t.
 bool backward_reaches(const Tensor& t);
 

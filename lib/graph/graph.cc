@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/thread_state.h"
 #include "graph/autograd_data.h"
+#include "graph/hook_kinds.h"
 #include "graph/mode.h"
 #include "tensor/defaults.h"
 
@@ -92,20 +93,33 @@ static std::string view_of_fn(const Tensor& v) {
                   " is a view of a view which was created in ");
 }
 
+static std::string result_of(const Tensor& v) {
+  const AutogradData* d = v.impl()->autograd.get();
+  const std::string_view of = d && d->grad_fn ? d->grad_fn->name() : "a function";
+  return cat_text("Output ", d ? d->output_nr : 0, " of ", of.substr(0, of.find("Backward")),
+                  " is a view and ");
+}
+
 void fail_view(const Tensor& v, bool elsewhere) {
   const char* const changed = elsewhere
                                   ? "its base or another view of its base has been modified inplace"
                                   : "is being modified inplace";
   if (v.impl()->creation == Creation::one_of_several) {
-    const AutogradData* d = v.impl()->autograd.get();
-    const std::string_view of = d && d->grad_fn ? d->grad_fn->name() : "a function";
     throw Error(
         Code::autograd,
-        cat_text("Output ", d ? d->output_nr : 0, " of ", of.substr(0, of.find("Backward")),
-                 " is a view and ", changed,
+        cat_text(result_of(v), changed,
                  ". This view is the output of a function that returns multiple views. Such "
                  "functions do not allow the output views to be modified inplace"),
         describe(v), "write the out-of-place form, or take the part with narrow() or select()");
+  }
+  if (v.impl()->creation == kInCustomFunction) {
+    throw Error(Code::autograd,
+                cat_text(result_of(v), changed,
+                         ". This view was created inside a custom Function (or because an input "
+                         "was returned as-is) and the autograd logic to handle view+inplace would "
+                         "override the custom backward associated with the custom Function, "
+                         "leading to incorrect gradients. This behavior is forbidden"),
+                describe(v), "return a clone() from the custom Function");
   }
   const bool inference = v.impl()->creation == Creation::inference;
   throw Error(Code::autograd,

@@ -7,7 +7,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import suites  # noqa: E402
 
-TELLS = "import os; print({k: os.environ[k] for k in os.environ['ASKED'].split() if k in os.environ})"
+TELLS = """
+import os
+asked = os.environ["ASKED"].split()
+print({k: os.environ[k] for k in sorted(asked) if k in os.environ})
+"""
 
 
 def test_what_users_set_reaches_no_suite(monkeypatch):

@@ -242,6 +242,10 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
             raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(value)
 
+    @requires_grad.deleter
+    def requires_grad(self):
+        raise RuntimeError("requires_grad must be a bool")
+
     def requires_grad_(self, requires_grad=True):
         """Says whether operations on it are recorded."""
         if _fast.flam_tensor_set_requires_grad(self._h, requires_grad):
@@ -313,6 +317,10 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if _fast.flam_tensor_set_data(self._h, value._h):
             _raise()
+
+    @data.deleter
+    def data(self):
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Adds the gradients of this tensor to those of the leaves it was computed from."""

@@ -56,6 +56,16 @@ std::vector<Tensor> different(const Tensor& rows, const Tensor& order, DimsView 
   return rest;
 }
 
+// As in torch the elements are recorded and differentiating them fails: without a record a sum with
+// them in it would lose their part of the gradient silently.
+struct UniqueBackward {
+  static constexpr auto name = "UniqueBackward0";
+  const char* op;
+  Tensors operator()(const Tensor&) const {
+    fail(Code::unsupported, "the derivative for '", op, "' is not implemented.");
+  }
+};
+
 std::vector<Tensor> unique_of(const char* op, const Tensor& x, std::optional<int64_t> dim,
                               bool return_inverse, bool return_counts, bool sorted) {
   const GradMode off(false);
@@ -87,12 +97,19 @@ std::vector<Tensor> unique_of(const char* op, const Tensor& x, std::optional<int
 
 std::vector<Tensor> unique(const Tensor& x, std::optional<int64_t> dim, bool return_inverse,
                            bool return_counts) {
-  return unique_of(op::unique, x, dim, return_inverse, return_counts, true);
+  Call c{op::unique, {x}};
+  std::vector<Tensor> y = unique_of(op::unique, x, dim, return_inverse, return_counts, true);
+  y[0] = c.track(y[0], UniqueBackward{op::unique});
+  return y;
 }
 
 std::vector<Tensor> unique_consecutive(const Tensor& x, std::optional<int64_t> dim,
                                        bool return_inverse, bool return_counts) {
-  return unique_of(op::unique_consecutive, x, dim, return_inverse, return_counts, false);
+  Call c{op::unique_consecutive, {x}};
+  std::vector<Tensor> y =
+      unique_of(op::unique_consecutive, x, dim, return_inverse, return_counts, false);
+  y[0] = c.track(y[0], UniqueBackward{op::unique_consecutive});
+  return y;
 }
 
 }  // namespace flambeau::ops

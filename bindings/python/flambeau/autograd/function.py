@@ -18,9 +18,9 @@ from .grad_mode import is_grad_enabled, no_grad
 class FunctionCtx:
     """What forward hands to backward."""
 
-    _to_save = _dirty = _constant = _absent = needs_input_grad = ()
+    _to_save = _dirty = _constant = _without = needs_input_grad = ()
     _saved = None
-    _materialize = True
+    _materialize = _materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors):
         """Keeps operands or results for backward."""
@@ -84,8 +84,8 @@ def _backward(user, grads, n_grads, out_grads, n_out_grads):
     ctx = value_of(user)
     cls = ctx._cls
     given = [borrowed(grads[i]) for i in range(n_grads)]
-    for i in ctx._absent:
-        given.insert(i, None)
+    for i in ctx._without:
+        given[i] = None
     ctx.needs_input_grad = tuple(
         slot is not None and bool(_fast.flam_function_wanted(slot)) for slot in ctx._slots
     )
@@ -174,9 +174,9 @@ class Function(FunctionCtx):
             return _record(ctx, tensors, [results])[0]
         several = isinstance(results, tuple)
         outputs = results if several else (results,)
-        ctx._absent = [i for i, o in enumerate(outputs) if not isinstance(o, Tensor)]
-        recorded = iter(_record(ctx, tensors, [o for o in outputs if isinstance(o, Tensor)]))
-        found = tuple(next(recorded) if isinstance(o, Tensor) else o for o in outputs)
+        given = [o if isinstance(o, Tensor) else None for o in outputs]
+        recorded = _record(ctx, tensors, given)
+        found = tuple(o if new is None else new for o, new in zip(outputs, recorded))
         return found if several else found[0]
 
 
@@ -227,8 +227,11 @@ def _record(ctx, inputs, outputs):
     ctx._keep_saved(inputs, outputs)
     made = ffi.new(_TABLE, ctx._table[0])
     made.user, made.materialize_grads = keep(ctx), ctx._materialize
-    ins, outs = [t._h for t in inputs], [t._h for t in outputs]
+    ins, outs = [t._h for t in inputs], [_NULL if t is None else t._h for t in outputs]
     dirty, constant = [t._h for t in ctx._dirty], [t._h for t in ctx._constant]
+    if not ctx._materialize_non_diff_grads:
+        constant_ids = set(map(id, ctx._constant))
+        ctx._without = [i for i, t in enumerate(outputs) if id(t) in constant_ids]
     found = _own(
         *(_List, _function_record),
         *(made, ins, len(ins), outs, len(outs)),
@@ -242,6 +245,8 @@ def _record(ctx, inputs, outputs):
 def _returned(new, old):
     """What forward made or wrote comes back as the object that it returned, what it handed through
     as another of the same class; a parameter's is a tensor."""
+    if old is None:
+        return None
     if new._h == old._h:
         return old
     kind = type(old)

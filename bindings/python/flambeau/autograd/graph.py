@@ -269,11 +269,14 @@ def _on_node(node, function, before):
 
 
 def _callback(function, tensor=None):
-    return table("flam_hook_callback", _Hook(function, tensor), call=_run)
+    made = table("flam_hook_callback", _Hook(function, tensor), call=_run)
+    made.absent = tensor is None
+    return made
 
 
 def register_hook(tensor, function):
-    """Runs `function(grad)` whenever the tensor's gradient is computed."""
+    """Runs `function(grad)` whenever the tensor's gradient is computed; with None where backward
+    comes by the tensor's operation, from others of its results, without a gradient of it."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     return RemovableHandle(api.tensor_register_hook(tensor, _callback(function)))

@@ -41,6 +41,8 @@ where
         user: into_user(hook),
         call: Some(on_gradient::<F>),
         drop: Some(drop_user::<F>),
+        absent: 0,
+        reserved: 0,
     }
 }
 
