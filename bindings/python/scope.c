@@ -8,7 +8,7 @@
 #include <Python.h>
 
 static PyObject *begin_name, *tokens_name, *failed_name;
-static PyObject *end_scope, *is_open; /* flam_scope_pop, flam_scope_is_open */
+static PyObject *end_scope; /* flam_scope_pop */
 
 /* The token of the scope that `begin`, a tuple of a function and its arguments, opens: what the
    function returns, or the one entry of a tuple. None where there is nothing to do. */
@@ -57,38 +57,28 @@ static Py_ssize_t last_of_thread(PyObject *tokens, Py_ssize_t count) {
   return count - 1;
 }
 
-/* What a function of the library makes of a token: whether it returned anything but 0. */
-static int told(PyObject *function, PyObject *token) {
-  PyObject *result = PyObject_CallFunctionObjArgs(function, token, NULL);
-  const int is_true = result == NULL ? -1 : PyObject_IsTrue(result);
-  Py_XDECREF(result);
-  return is_true;
-}
-
-/* Whether the scope of `token` did not end: what is no longer open, as the end of a callback closes
-   what it left so, is forgotten, what cannot end yet stays for a later call. */
-static int end_last(PyObject *tokens, Py_ssize_t last, PyObject *token, int *open) {
-  *open = told(is_open, token);
-  int failed = *open < 0 ? -1 : 0;
-  if (*open == 1 || (*open == 0 && PyList_Size(tokens) == 1)) failed = told(end_scope, token);
-  if (failed < 0 || (*open && failed)) return failed;
-  return PyList_SetSlice(tokens, last, last + 1, NULL) != 0 ? -1 : failed;
+/* The token of the block that ends, taken out; None where there is none. */
+static PyObject *taken(PyObject *tokens) {
+  const Py_ssize_t count = PyList_Size(tokens);
+  if (count < 0) return NULL;
+  if (count == 0) Py_RETURN_NONE;
+  const Py_ssize_t last = last_of_thread(tokens, count);
+  PyObject *token = PyTuple_GetItem(PyList_GetItem(tokens, last), 1);
+  Py_XINCREF(token);
+  if (token != NULL && PyList_SetSlice(tokens, last, last + 1, NULL) != 0) Py_CLEAR(token);
+  return token;
 }
 
 static PyObject *leave(PyObject *self, PyObject *exception) {
   (void)exception;
   PyObject *tokens = PyObject_GetAttr(self, tokens_name);
-  Py_ssize_t count = tokens == NULL ? -1 : PyList_Size(tokens);
-  int failed = count < 0 ? -1 : 0, open = 0;
-  while (!failed && !open && count > 0) {
-    const Py_ssize_t last = last_of_thread(tokens, count);
-    PyObject *token = PyTuple_GetItem(PyList_GetItem(tokens, last), 1);
-    Py_XINCREF(token);
-    failed = token == NULL ? -1 : end_last(tokens, last, token, &open);
-    Py_XDECREF(token);
-    if (!failed) count = PyList_Size(tokens);
-  }
+  PyObject *token = tokens == NULL ? NULL : taken(tokens);
   Py_XDECREF(tokens);
+  if (token == NULL || token == Py_None) return token;
+  PyObject *status = PyObject_CallFunctionObjArgs(end_scope, token, NULL);
+  Py_DECREF(token);
+  const int failed = status == NULL ? -1 : PyObject_IsTrue(status);
+  Py_XDECREF(status);
   if (failed < 0) return NULL;
   if (failed) return PyObject_CallMethodObjArgs(self, failed_name, NULL);
   Py_RETURN_NONE;
@@ -136,23 +126,16 @@ static PyObject *within(PyObject *module, PyObject *const *arguments, Py_ssize_t
 }
 
 /* Told by the package: the function lies in CFFI's module. */
-static PyObject *ends_with(PyObject *module, PyObject *arguments) {
+static PyObject *ends_with(PyObject *module, PyObject *function) {
   (void)module;
-  PyObject *end, *open;
-  if (!PyArg_ParseTuple(arguments, "OO", &end, &open)) return NULL;
-  Py_INCREF(end);
-  Py_INCREF(open);
+  Py_INCREF(function);
   Py_XDECREF(end_scope);
-  Py_XDECREF(is_open);
-  end_scope = end;
-  is_open = open;
+  end_scope = function;
   Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
-    {"ends_with", ends_with, METH_VARARGS,
-     "ends_with(end, is_open): what ends a scope, given its token, and what tells whether it is\n"
-     "open on this thread."},
+    {"ends_with", ends_with, METH_O, "ends_with(function): what ends a scope, given its token."},
     {"within", (PyCFunction)(void (*)(void))within, METH_FASTCALL,
      "within(unbalanced, begin, subject, function, args, kwargs): `function(*args, **kwargs)` in\n"
      "the scope that `begin(subject)` opens; `unbalanced()` is called where the function left one\n"

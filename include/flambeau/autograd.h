@@ -194,13 +194,6 @@ FLAM_API flam_scope flam_inference_mode_push(flam_bool enabled);
  */
 FLAM_API flam_status flam_scope_pop(flam_scope scope);
 
-/** Whether a scope is open on this thread.
- *
- * - `scope`: its token.
- * - returns: false where it was opened on another thread, or closed already.
- */
-FLAM_API flam_bool flam_scope_is_open(flam_scope scope);
-
 /** Whether this thread records operations.
  *
  * - returns: true unless switched off.

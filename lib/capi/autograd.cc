@@ -93,7 +93,6 @@ flam_scope inference_mode_push(bool enabled) {
 }
 
 void scope_pop(flam_scope scope) { pop_scope(scope); }
-bool scope_is_open(flam_scope scope) { return is_scope_open(scope); }
 bool grad_enabled() { return modes.grad; }
 void set_grad_enabled(bool enabled) { modes.grad = enabled; }
 bool inference_enabled() { return modes.inference; }

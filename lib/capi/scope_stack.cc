@@ -79,11 +79,6 @@ void pop_scope(uint64_t token) {
   take_innermost(open)();
 }
 
-bool is_scope_open(uint64_t token) noexcept {
-  const auto is_it = [&](const Scope& s) { return s.token == token; };
-  return t_open > 0 && std::ranges::any_of(*t_stack, is_it);
-}
-
 size_t raise_scope_floor() noexcept { return std::exchange(t_floor, t_open); }
 void lower_scope_floor(size_t before) noexcept { t_floor = before; }
 

@@ -13,8 +13,6 @@ uint64_t push_scope(
 void pop_scope(
     uint64_t token);  // throws Error(scope) where it is not this thread's innermost scope
 
-bool is_scope_open(uint64_t token) noexcept;  // on this thread
-
 size_t raise_scope_floor() noexcept;  // to the scopes open now; returns where it was
 void lower_scope_floor(size_t before) noexcept;
 void close_scopes_to_floor() noexcept;

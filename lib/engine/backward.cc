@@ -55,7 +55,7 @@ class Walk {
   void run_leaf(Task& t);
   void run_node(Task& t);
   void show(const Task& t, Tensors& dy, const NodeScope& scope);
-  Tensors apply(Node& node, Tensors& dy);
+  Tensors apply(Node& node, Tensors& dy, bool onward);
   void conform_all(const Node& node, Tensors& dx);
   Tensor run_hooks(const SmallVector<Ref<TensorHook>, 1>& hooks, Tensor grad);
 
@@ -308,7 +308,7 @@ void Walk::show(const Task& t, Tensors& dy, const NodeScope& scope) {
   for (const Node::Retained& r : node.retained) {
     if (!dy[r.nr]) continue;
     Tensor& kept = autograd_data(Tensor(Ref<TensorImpl>::share(r.tensor))).grad;
-    kept = kept ? ops::add(kept, dy[r.nr]) : dy[r.nr];
+    kept = kept ? ops::add(kept, dy[r.nr]) : ops::clone(dy[r.nr]);
     keep_for(kept, scope.caller(kept.device()));
   }
   for (size_t i = 0; i < t.captures.size(); ++i) {
@@ -317,7 +317,8 @@ void Walk::show(const Task& t, Tensors& dy, const NodeScope& scope) {
   }
 }
 
-Tensors Walk::apply(Node& node, Tensors& dy) {
+// Without `onward` nobody asks for what the node makes, only for its hooks.
+Tensors Walk::apply(Node& node, Tensors& dy, bool onward) {
   if (node.node_hooks) run_node_hooks(node.node_hooks->before, dy, {});
   struct Restore {
     Node* before = current_node;
@@ -327,11 +328,16 @@ Tensors Walk::apply(Node& node, Tensors& dy) {
   const ModuleLabel in_module(node.module);
   const probe::Span span(probe::on() ? probe::begin_backward(intern(node.name()), node.sequence)
                                      : 0);
-  Tensors dx = node.apply(dy);
+  Tensors dx;
+  if (onward) dx = node.apply(dy);
   if (detect_anomaly) refuse_nan(node, dx);
   if (!unpacked_.entries.empty()) unpacked_.entries.clear();
   dx.resize(node.next.size());
-  if (node.node_hooks) run_node_hooks(node.node_hooks->after, dx, dy);
+  if (node.node_hooks) {
+    for (size_t i = 0; i < dx.size(); ++i)
+      if (const Edge& e = node.next[i]; limited_ && e && !task(e).needed) dx[i] = Tensor();
+    run_node_hooks(node.node_hooks->after, dx, dy);
+  }
   return dx;
 }
 
@@ -350,17 +356,17 @@ void Walk::conform_all(const Node& node, Tensors& dx) {
 void Walk::run_node(Task& t) {
   const Ref<Node> node = t.edge.node;
   Tensors dy = std::move(t.grads), dx;
-  bool any = false, onward = accumulate_;
+  bool any = false, onward = accumulate_ && !limited_;
   for (const Edge& e : node->next) onward |= e && task(e).needed;
   {
     const NodeScope scope(*node, used_);
     if (t.needed) show(t, dy, scope);
     for (const Tensor& g : dy) any |= g.defined();
-    // A node that made an input asked for, and has no other to go on to, keeps what it saved.
-    if (any && onward) dx = apply(*node, dy);
+    if (any && t.needed && (onward || accumulate_)) dx = apply(*node, dy, onward);
     conform_all(*node, dx);
   }
-  if (!retain_ && t.needed && onward) node->release_saved();
+  // A node that made what grad() asks for, and has no other to go on to, keeps what it saved.
+  if (!retain_ && t.needed && (onward || accumulate_)) node->release_saved();
   dy.clear();
   for (size_t i = 0; i < dx.size(); ++i)
     if (const Edge& e = node->next[i]) deliver(e, std::move(dx[i]), node.get());

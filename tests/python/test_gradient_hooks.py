@@ -27,7 +27,7 @@ def hooked(torch):
 def test_the_node_that_made_an_input_runs_with_its_hooks(hooked):
     a, b, log = hooked
     b.sum().backward(inputs=[b])
-    assert log[:2] == ["tensor", "before"] and log[2][0] == "after" and len(log) == 3
+    assert log == ["tensor", "before", ("after", True)]
     assert b.grad.tolist() == [3, 3] and a.grad is None
     assert b.retains_grad
 
@@ -162,3 +162,36 @@ def test_results_without_gradient_are_zeros_or_none(torch, materialize):
     x = torch.ones(2).requires_grad_()
     Two.apply(x)[0].sum().backward()
     assert x.grad.tolist() == [1, 1]
+
+
+def test_a_retained_gradient_is_the_tensors_own(torch):
+    for retain in (lambda y: y.retain_grad(), lambda y: None):
+        for start in (torch.ones(2), torch.ones(2, requires_grad=True), torch.ones(1).expand(2)):
+            y = torch.ones(2).requires_grad_() * 2
+            retain(y)
+            y.backward(start, inputs=[y])
+            assert not y.grad.requires_grad and y.grad.data_ptr() != start.data_ptr()
+            y.grad[0] = 5  # refused where elements lie on one another
+            assert y.grad.tolist() == [5, 1] and start.tolist() == [1, 1]
+        y = torch.ones(2).requires_grad_() * 2
+        retain(y)
+        y.sum().backward(inputs=[y])
+        y.grad[0] = 5
+        assert y.grad.tolist() == [5, 1]
+
+
+def test_what_nobody_asks_for_is_not_computed(torch):
+    """The node that made an input would fail: here by what it computes, or for it has no
+    formula."""
+    y = torch.zeros(1).requires_grad_().sqrt()
+    with torch.autograd.detect_anomaly():
+        (y * 0).sum().backward(inputs=[y])
+    u = torch.unique(torch.ones(2).requires_grad_() * 1)
+    (u * 2).sum().backward(inputs=[u])
+    assert y.grad.tolist() == [0] and u.grad.tolist() == [2]
+    a, w = torch.ones(2, 2).requires_grad_(), torch.ones(2, 2).requires_grad_()
+    seen = []
+    h = a @ w
+    h.grad_fn.register_hook(lambda made, given: seen.append([g is None for g in made]))
+    h.sum().backward(inputs=[a])
+    assert seen == [[False, True]] and w.grad is None

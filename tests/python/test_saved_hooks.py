@@ -357,31 +357,3 @@ def test_copies_live_as_long_as_what_saved_them(torch, device):
         assert len(kept.cloned) == 1
         third.sum().backward()
         assert not kept.cloned and not kept.tid_to_weakhandle
-
-
-def test_a_block_that_a_hook_left_open_ends_with_the_hook(torch):
-    """The outer block of the same object ends as its own, and no hooks stay behind."""
-
-    def unpack(tensor):
-        block.__enter__()
-        return tensor
-
-    x = torch.ones(2).requires_grad_()
-    block = torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack)
-    with block:
-        x.sin().sum().backward()
-    y = x.sin() * 1
-    y.sum().backward()
-    with torch.autograd.graph.disable_saved_tensors_hooks("none"):  # none are set
-        assert x.grad is not None
-    assert not block._tokens
-
-
-def test_a_block_that_cannot_end_yet_is_still_open(torch):
-    outer = torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
-    inner = torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
-    with outer, inner:
-        with pytest.raises(RuntimeError, match="an inner one is still open"):
-            outer.__exit__(None, None, None)
-    with torch.autograd.graph.disable_saved_tensors_hooks("none"):
-        assert not outer._tokens and not inner._tokens

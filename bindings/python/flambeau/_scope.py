@@ -5,7 +5,7 @@ leaving are C (`scope.c`), where no interrupt comes in between."""
 from ._call import _fast, _raise, ffi, owner
 from ._library import scope
 
-scope.ends_with(_fast.flam_scope_pop, _fast.flam_scope_is_open)
+scope.ends_with(_fast.flam_scope_pop)
 
 
 class Scope(scope.Scope):

@@ -256,6 +256,8 @@ def _parse_to(*args, memory_format=None, **named):
         device, dtype = given["tensor"].device, given["tensor"].dtype
     if not (dtype is None or isinstance(dtype, dtype_type)):
         raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    if not isinstance(given.get("non_blocking", False), bool):
+        raise TypeError("to(): argument 'non_blocking' must be bool")
     device = device if device is None else device_type(device)
     return device, dtype, given.get("non_blocking", False), memory_format
 

@@ -31,7 +31,7 @@ class Unflatten(Module):
                     "unflattened_size must be tuple of ints, but found element of type "
                     f"{type(size).__name__} at pos {i}"
                 )
-        self.dim, self.unflattened_size = dim, tuple(sizes)
+        self.dim, self.unflattened_size = dim, sizes
 
     def forward(self, input):
         dim = self.dim % input.dim()
