@@ -322,6 +322,7 @@ CALLS = {
     "event_elapsed": timed,
     "float_power": lambda m: {"input": m.f64(4), "exponent": m.f64(4), "out": m.f64(4)},
     "grad_scaler_begin_step": Maker.scaler,
+    "grad_scaler_cell": Maker.scaler,
     "grad_scaler_found_inf": lambda m: m.scaler("grad_scaler_unscale_params"),
     "grad_scaler_load_state_dict": restored,
     "grad_scaler_owner_skipped": lambda m: m.scaler(

@@ -210,7 +210,8 @@ for kind, gates in GATES.items():
         big=[(x(900, 20), *(x(900, 30),) * count, *weights(gates, 20, 30))],
         refuses=[
             ((x(2, 3), *states, *weights(gates, 2, 3)), {}, "input_size"),
-            ((x(3, 2), *states, *weights(gates, 2, 3)), {}, "hidden_size"),
+            ((x(3, 2), *states, *weights(gates, 2, 3)), {}, "doesn't match hidden0 batch size 2"),
+            ((x(2, 2), *states, *weights(gates, 2, 4)), {}, "hidden0 has inconsistent hidden_size"),
         ],
         second=kind != "rnn_relu",
         **KW,

@@ -4,18 +4,14 @@ and the scaler's steps, reports and state."""
 import contextlib
 import copy
 import functools
-import os
-import pathlib
 import pickle
-import subprocess
-import sys
 import threading
 import warnings
 
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tests.harness import child
 
 
 @pytest.fixture
@@ -342,13 +338,7 @@ for kind in torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW:
 
 def test_a_step_waits_for_nothing():
     """A lazy simulated device leaves its work undone until somebody waits for it."""
-    path = [str(ROOT / "bindings" / "python"), os.environ.get("PYTHONPATH", "")]
-    env = os.environ | {
-        "FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy",
-        "PYTHONPATH": os.pathsep.join(path),
-    }
-    done = subprocess.run([sys.executable, "-c", LAZY], env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    child.output(LAZY, FLAMBEAU_SIM="devices=1,as=cuda,schedule=lazy")
 
 
 def test_the_factor_can_be_looked_at(torch, device):

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.harness.functions import function
+
 
 def test_backward_accumulates(torch, device):
     w = torch.tensor([1.0, 2.0], device=device, requires_grad=True)
@@ -119,21 +121,18 @@ def test_exception_of_a_hook_is_the_same_object(torch):
 
 
 def test_function(torch):
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, factor):
-            ctx.save_for_backward(x)
-            ctx.factor = factor
-            return x * x * x * factor
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return x * x * x * factor
 
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            assert ctx.needs_input_grad == (True, False)
-            return grad * 3 * x * x * ctx.factor, None
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        assert ctx.needs_input_grad == (True, False)
+        return grad * 3 * x * x * ctx.factor, None
 
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = Cube.apply(x, 2.0)
+    y = function(forward, backward, "Cube")(x, 2.0)
     assert y.grad_fn.name() == "CubeBackward"
     (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     assert first.tolist() == [6, 24]
@@ -142,18 +141,10 @@ def test_function(torch):
 
 
 def test_function_with_a_wrong_number_of_gradients(torch):
-    class Wrong(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, a, b):
-            return a + b
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad
-
+    wrong = function(lambda ctx, a, b: a + b)
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match=r"incorrect number of gradients \(expected 2, got 1\)"):
-        Wrong.apply(x, x).sum().backward()
+        wrong(x, x).sum().backward()
 
 
 def test_second_backward_and_overwritten_values(torch):

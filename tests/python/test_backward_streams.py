@@ -3,14 +3,9 @@ node runs where its forward ran, gradients that cross streams wait, and what the
 for the stream that called it. Every program runs under all schedules.
 """
 
-import os
-import pathlib
-import subprocess
-import sys
-
 import pytest
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "bindings" / "python"
+from tests.harness import child
 
 PREAMBLE = """
 import flambeau as torch
@@ -156,9 +151,5 @@ same(x.grad, 4 * numbers**3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_backward_runs_where_forward_ran(name, schedule):
     simulated = f"devices=2,as=cuda,memory=64MiB,schedule={schedule}"
-    environment = dict(os.environ, FLAMBEAU_SIM=simulated, PYTHONPATH=str(PACKAGE))
     program = PREAMBLE + PROGRAMS[name] + "\ntorch.cuda.synchronize()\n"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    child.output(program, FLAMBEAU_SIM=simulated)

@@ -1,6 +1,7 @@
 """Recomputation: gradients equal bit by bit to those without it, with less memory; random numbers,
 autocast and modes of the first run; what differs the second time is told."""
 
+import functools
 import gc
 import weakref
 
@@ -12,6 +13,11 @@ BOTH = pytest.mark.parametrize("use_reentrant", [True, False])
 @pytest.fixture
 def checkpoint(torch):
     return torch.utils.checkpoint.checkpoint
+
+
+@pytest.fixture
+def recomputed(checkpoint):
+    return functools.partial(checkpoint, use_reentrant=False)
 
 
 def network(torch, device, dropout=0.25):
@@ -103,7 +109,7 @@ def test_memory_falls(torch, device, checkpoint, use_reentrant):
     assert most_less < most - 5 * one, (most / one, most_less / one)
 
 
-def test_nested(torch, device, checkpoint):
+def test_nested(torch, device, recomputed):
     model = network(torch, device)
     runs = [0, 0]
 
@@ -113,17 +119,17 @@ def test_nested(torch, device, checkpoint):
 
     def outer(x):
         runs[0] += 1
-        y = checkpoint(inner, x * 2, use_reentrant=False)
-        return checkpoint(inner, y, use_reentrant=False).exp()
+        y = recomputed(inner, x * 2)
+        return recomputed(inner, y).exp()
 
     x = torch.randn(8, 16, device=device)
     plain = gradients(torch, model, x, lambda x: model(model(x * 2).tanh()).tanh().exp())
-    again = gradients(torch, model, x, lambda x: checkpoint(outer, x, use_reentrant=False))
+    again = gradients(torch, model, x, lambda x: recomputed(outer, x))
     assert all(torch.equal(a, b) for a, b in zip(plain, again))
     assert runs == [2, 6]
 
 
-def test_early_stop_ends_the_second_run(torch, checkpoint):
+def test_early_stop_ends_the_second_run(torch, recomputed):
     done = []
 
     def function(x):
@@ -136,7 +142,7 @@ def test_early_stop_ends_the_second_run(torch, checkpoint):
     def steps(**options):
         done.clear()
         x = torch.ones(2, requires_grad=True)
-        checkpoint(function, x, use_reentrant=False, **options).sum().backward()
+        recomputed(function, x, **options).sum().backward()
         assert torch.allclose(x.grad, x.exp())
         return list(done)
 
@@ -147,7 +153,7 @@ def test_early_stop_ends_the_second_run(torch, checkpoint):
 
 
 @pytest.mark.parametrize("more", [True, False])
-def test_a_function_that_saves_more_or_less(torch, checkpoint, more):
+def test_a_function_that_saves_more_or_less(torch, recomputed, more):
     runs = []
 
     def function(x):
@@ -155,32 +161,28 @@ def test_a_function_that_saves_more_or_less(torch, checkpoint, more):
         return x.sin().exp() if (len(runs) == 1) == more else x.sin().exp().cos()
 
     said = "trying to save more tensors during recomputation" if more else "A different number of"
-    y = checkpoint(
-        function, torch.ones(2, requires_grad=True), use_reentrant=False, early_stop=False
-    )
+    y = recomputed(function, torch.ones(2, requires_grad=True), early_stop=False)
     with pytest.raises(RuntimeError, match=f"torch.utils.checkpoint: {said}"):
         y.sum().backward()
 
 
-def test_keywords_containers_and_several_results(torch, checkpoint):
+def test_keywords_containers_and_several_results(torch, recomputed):
     a, b = (torch.tensor([v], requires_grad=True) for v in (2.0, 3.0))
 
     def function(pair, scale=1, *, weight=None, names=()):
         return {"y": pair[0] * pair[1] * weight * scale, "n": len(names)}, pair[0].exp()
 
-    found, e = checkpoint(
-        function, (a, b), 2, weight=b, names=["x"], use_reentrant=False, preserve_rng_state=False
-    )
+    found, e = recomputed(function, (a, b), 2, weight=b, names=["x"], preserve_rng_state=False)
     assert found["n"] == 1
     (found["y"] + e).backward()
     assert torch.allclose(a.grad, 18 + a.exp()) and b.grad.tolist() == [24]
 
 
-def test_grad_of_inputs_only_and_repeated_backward(torch, device, checkpoint):
+def test_grad_of_inputs_only_and_repeated_backward(torch, device, recomputed):
     model = network(torch, device, dropout=0)
     x = torch.randn(4, 16, device=device, requires_grad=True)
     (expected,) = torch.autograd.grad(model(x).sum(), x)
-    y = checkpoint(model, x, use_reentrant=False).sum()
+    y = recomputed(model, x).sum()
     for _ in range(2):
         (found,) = torch.autograd.grad(y, x, retain_graph=True)
         assert torch.equal(found, expected)
@@ -190,7 +192,7 @@ def test_grad_of_inputs_only_and_repeated_backward(torch, device, checkpoint):
         y.backward()
 
 
-def test_gradients_of_gradients(torch, checkpoint):
+def test_gradients_of_gradients(torch, recomputed):
     x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
 
     def function(x):
@@ -200,14 +202,12 @@ def test_gradients_of_gradients(torch, checkpoint):
         (first,) = torch.autograd.grad(run(x), x, create_graph=True)
         return torch.autograd.grad(first.sum(), x)[0]
 
-    again = second(lambda x: checkpoint(function, x, use_reentrant=False))
+    again = second(lambda x: recomputed(function, x))
     assert torch.equal(second(function), again)
-    assert torch.autograd.gradgradcheck(
-        lambda x: checkpoint(function, x, use_reentrant=False), (x,)
-    )
+    assert torch.autograd.gradgradcheck(lambda x: recomputed(function, x), (x,))
 
 
-def test_gradients_inside_of_the_function(torch, checkpoint):
+def test_gradients_inside_of_the_function(torch, recomputed):
     def function(x):
         y = x.sin()
         z = (y * y.exp()).sum()
@@ -218,11 +218,7 @@ def test_gradients_inside_of_the_function(torch, checkpoint):
     for options in (None, {}, {"early_stop": False}):
         x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
         y = x * 1
-        z = (
-            function(y)
-            if options is None
-            else checkpoint(function, y, use_reentrant=False, **options)
-        )
+        z = function(y) if options is None else recomputed(function, y, **options)
         z.backward()
         results.append(x.grad)
     assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
@@ -250,7 +246,7 @@ def test_autocast_is_that_of_the_first_run(torch, device, checkpoint, use_reentr
     assert torch.equal(plain[1], y.grad) and torch.equal(plain[2], layer.weight.grad)
 
 
-def test_contexts_of_both_runs(torch, checkpoint):
+def test_contexts_of_both_runs(torch, recomputed):
     entered = []
 
     class Context:
@@ -264,14 +260,12 @@ def test_contexts_of_both_runs(torch, checkpoint):
             return None
 
     x = torch.ones(1, requires_grad=True)
-    y = checkpoint(
-        lambda x: x.exp().exp(), x, use_reentrant=False, context_fn=lambda: (Context(1), Context(2))
-    )
+    y = recomputed(lambda x: x.exp().exp(), x, context_fn=lambda: (Context(1), Context(2)))
     y.backward()
     assert entered == [1, 2]
 
 
-def test_a_second_run_that_differs_is_told(torch, checkpoint):
+def test_a_second_run_that_differs_is_told(torch, recomputed):
     error = torch.utils.checkpoint.CheckpointError
     turn = [0]
 
@@ -287,24 +281,24 @@ def test_a_second_run_that_differs_is_told(torch, checkpoint):
     with pytest.raises(
         error, match=r"different metadata[\s\S]*position 0[\s\S]*float32\[3\][\s\S]*float32\[1\]"
     ):
-        checkpoint(shapes, x, use_reentrant=False).backward()
+        recomputed(shapes, x).backward()
     assert issubclass(error, RuntimeError) and turn == [2]
     with pytest.raises(error, match=r"during forward: 2\n[\s\S]*during recomputation: 1"):
-        checkpoint(fewer, x, use_reentrant=False).backward()
+        recomputed(fewer, x).backward()
     with pytest.raises(ValueError, match="determinism_check should be one of"):
-        checkpoint(shapes, x, use_reentrant=False, determinism_check="some")
+        recomputed(shapes, x, determinism_check="some")
 
 
-def test_an_argument_overwritten_since_is_told(torch, checkpoint):
+def test_an_argument_overwritten_since_is_told(torch, recomputed):
     x = torch.ones(3, requires_grad=True)
     a = x * 1
-    y = checkpoint(torch.exp, a, use_reentrant=False).sum()
+    y = recomputed(torch.exp, a).sum()
     a.mul_(2)
     with pytest.raises(RuntimeError, match='"mul_" wrote to it'):
         y.backward()
 
 
-def test_exceptions_of_both_runs_are_the_caller_s(torch, checkpoint):
+def test_exceptions_of_both_runs_are_the_caller_s(torch, recomputed):
     problem, armed = KeyError("mine"), [True]
 
     def function(x):
@@ -315,17 +309,17 @@ def test_exceptions_of_both_runs_are_the_caller_s(torch, checkpoint):
 
     x = torch.ones(1, requires_grad=True)
     with pytest.raises(KeyError) as caught:
-        checkpoint(function, x, use_reentrant=False)
+        recomputed(function, x)
     assert caught.value is problem
     armed[0] = False
-    y = checkpoint(function, x, use_reentrant=False)
+    y = recomputed(function, x)
     armed[0] = True
     with pytest.raises(KeyError) as caught:
         y.backward()
     assert caught.value is problem
 
 
-def test_nothing_outlives_the_graph(torch, checkpoint):
+def test_nothing_outlives_the_graph(torch, recomputed):
     class Function:
         def __call__(self, x, other):
             return x.exp() * other.exp()
@@ -333,7 +327,7 @@ def test_nothing_outlives_the_graph(torch, checkpoint):
     function = Function()
     gone = [weakref.ref(function)]
     x = torch.ones(2, requires_grad=True)
-    y = checkpoint(function, x * 1, x.exp(), use_reentrant=False)
+    y = recomputed(function, x * 1, x.exp())
     del function
     gc.collect()
     assert gone[0]() is not None
@@ -344,28 +338,28 @@ def test_nothing_outlives_the_graph(torch, checkpoint):
     # An argument that the function turns into a result of its own is no cycle.
     function = lambda a: a.mul_(2).exp()  # noqa: E731
     gone.append(weakref.ref(function))
-    y = checkpoint(function, x * 1, use_reentrant=False)
+    y = recomputed(function, x * 1)
     del function, y
     gc.collect()
     assert gone[1]() is None
 
 
-def test_without_recording_the_function_just_runs(torch, checkpoint):
+def test_without_recording_the_function_just_runs(torch, recomputed):
     x = torch.ones(2, requires_grad=True)
     with torch.no_grad():
-        assert not checkpoint(torch.exp, x, use_reentrant=False).requires_grad
-    y = checkpoint(torch.exp, x.detach(), use_reentrant=False)
+        assert not recomputed(torch.exp, x).requires_grad
+    y = recomputed(torch.exp, x.detach())
     assert not y.requires_grad
 
 
-def test_other_hooks_see_the_arguments_only(torch, checkpoint):
+def test_other_hooks_see_the_arguments_only(torch, recomputed):
     seen = []
     x = torch.ones(2, requires_grad=True)
     a = x * 2
     with torch.autograd.graph.saved_tensors_hooks(
         lambda t: seen.append(t.tolist()) or t.detach(), lambda t: t
     ):
-        y = checkpoint(lambda a: a.exp().exp(), a, use_reentrant=False)
+        y = recomputed(lambda a: a.exp().exp(), a)
     assert seen == [[2, 2]]
     y.sum().backward()
     assert torch.allclose(x.grad, 2 * (a.exp() + a).exp())
@@ -414,13 +408,11 @@ def test_sequential(torch, device, use_reentrant):
         run(model, 2, x, use_reentrant=use_reentrant, key=1)
 
 
-def test_buffers_and_batch_norm(torch, device, checkpoint):
+def test_buffers_and_batch_norm(torch, device, recomputed):
     """Running statistics move twice, as in torch; the gradient is that of the batch."""
     norm = torch.nn.BatchNorm1d(4).to(device)
     x = torch.randn(8, 4, device=device)
     plain = gradients(torch, norm, x, lambda x: norm(x).exp())
-    again = gradients(
-        torch, norm, x, lambda x: checkpoint(lambda x: norm(x).exp(), x, use_reentrant=False)
-    )
+    again = gradients(torch, norm, x, lambda x: recomputed(lambda x: norm(x).exp(), x))
     assert all(torch.equal(a, b) for a, b in zip(plain, again))
     assert norm.num_batches_tracked.item() == 3

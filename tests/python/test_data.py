@@ -6,13 +6,13 @@ import itertools
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import warnings
 
 import numpy as np
 import pytest
+
+from tests.harness import child
 
 
 @pytest.fixture
@@ -502,15 +502,9 @@ except ValueError:
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_program_may_end_while_workers_run(fails, kept):
-    path = os.pathsep.join(sys.path)
     program = LEFT_OPEN.replace("FAILS", str(fails)).replace("KEPT", str(kept))
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore:This DataLoader will create", "-c", program],
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    ignored = "-W", "ignore:This DataLoader will create"
+    done = child.python(*ignored, "-c", program, timeout=60)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.harness.functions import function
+
 NODES = 1_000_000
 
 
@@ -40,52 +42,48 @@ def test_a_long_chain_is_freed_unwalked(torch):
 
 
 def test_a_long_chain_of_custom_functions_shares_one_class_of_nodes(torch):
-    class Same(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, y):
-            ctx.save_for_backward(y)
-            return y.clone()
+    def forward(ctx, y):
+        ctx.save_for_backward(y)
+        return y.clone()
 
-        @staticmethod
-        def backward(ctx, grad):
-            assert len(ctx.saved_tensors) == 1
-            return grad
+    def backward(ctx, grad):
+        assert len(ctx.saved_tensors) == 1
+        return grad
 
-    x, y = chain(torch, lambda y, _: Same.apply(y), 30_000)
+    same = function(forward, backward)
+    x, y = chain(torch, lambda y, _: same(y), 30_000)
     y.backward()
     assert x.grad.item() == 1
-    assert type(Same.apply(x).grad_fn) is type(y.grad_fn)  # a class a call made it quadratic
+    assert type(same(x).grad_fn) is type(y.grad_fn)  # a class a call made it quadratic
     del y
 
 
-class Nested:
-    """A function whose backward runs a graph of its own, `depth` times."""
+def nested(torch, at_the_bottom):
+    """A function whose backward runs a graph of its own, as often as its operand says."""
 
-    def __new__(cls, torch):
-        class Deep(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                with torch.enable_grad():
-                    ctx.inner = x.detach().requires_grad_() - 1
-                return ctx.inner.detach()
+    def forward(ctx, x):
+        with torch.enable_grad():
+            ctx.inner = x.detach().requires_grad_() - 1
+        return ctx.inner.detach()
 
-            @staticmethod
-            def backward(ctx, grad):
-                assert torch.is_grad_enabled() == Deep.recording
-                if ctx.inner.item() > 0:
-                    with torch.enable_grad():
-                        Deep.apply(ctx.inner).sum().backward()
-                return grad
+    def backward(ctx, grad):
+        assert not torch.is_grad_enabled()
+        if ctx.inner.item() > 0:
+            with torch.enable_grad():
+                deep(ctx.inner).sum().backward()
+        else:
+            at_the_bottom()
+        return grad
 
-        Deep.recording = False
-        return Deep
+    deep = function(forward, backward)
+    return deep
 
 
 @pytest.mark.parametrize("depth", [1, 100, 10_000])
 def test_backward_inside_of_backward(torch, depth):
-    deep, x = Nested(torch), torch.tensor(float(depth)).requires_grad_()
+    x = torch.tensor(float(depth)).requires_grad_()
     limit = sys.getrecursionlimit()
-    deep.apply(x).backward()
+    nested(torch, lambda: None)(x).backward()
     assert x.grad.item() == 1
     assert sys.getrecursionlimit() == limit
 
@@ -94,46 +92,21 @@ def test_what_fails_deep_inside_comes_out_as_itself(torch):
     class Problem(Exception):
         pass
 
-    class Deep(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            with torch.enable_grad():
-                ctx.inner = x.detach().requires_grad_() - 1
-            return ctx.inner.detach()
-
-        @staticmethod
-        def backward(ctx, grad):
-            if ctx.inner.item() <= 0:
-                raise Problem("at the bottom")
-            with torch.enable_grad():
-                Deep.apply(ctx.inner).sum().backward()
-            return grad
+    def fail():
+        raise Problem("at the bottom")
 
     with pytest.raises(Problem, match="at the bottom"):
-        Deep.apply(torch.tensor(500.0).requires_grad_()).backward()
+        nested(torch, fail)(torch.tensor(500.0).requires_grad_()).backward()
 
 
 def test_modes_and_generators_reach_the_bottom(torch):
     seen = []
 
-    class Deep(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            with torch.enable_grad():
-                ctx.inner = x.detach().requires_grad_() - 1
-            return ctx.inner.detach()
-
-        @staticmethod
-        def backward(ctx, grad):
-            if ctx.inner.item() > 0:
-                with torch.enable_grad():
-                    Deep.apply(ctx.inner).sum().backward()
-            else:
-                seen.append((torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()))
-            return grad
+    def look():
+        seen.append((torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()))
 
     for enabled in (True, False):
         x = torch.tensor(200.0).requires_grad_()
         with torch.autocast("cpu", enabled=enabled):
-            Deep.apply(x).backward()
+            nested(torch, look)(x).backward()
     assert seen == [(True, False), (False, False)]

@@ -1,15 +1,11 @@
 """Device memory as a program sees it: what an out-of-memory error says, and what happens to host
 code that reads it. Each program is a process of its own with simulated devices."""
 
-import os
-import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "bindings" / "python"
+from tests.harness import child
 
 STEP = """
 import sys
@@ -59,14 +55,8 @@ except torch.OutOfMemoryError as problem:
 
 
 def run(program, *arguments):
-    environment = dict(os.environ, FLAMBEAU_SIM="devices=1,as=cuda,memory=96MiB")
-    environment["PYTHONPATH"] = str(PACKAGE)
-    return subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    simulated = "devices=1,as=cuda,memory=96MiB"
+    return child.python("-c", program, *arguments, FLAMBEAU_SIM=simulated)
 
 
 def test_out_of_memory_names_holders_and_a_batch_that_fits():

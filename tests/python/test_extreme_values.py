@@ -2,10 +2,9 @@
 ends of int64, and others that a double rounds, in a child process. Each call ends, with a result or
 an error that is no internal one. What arguments themselves are is tests/extreme's."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.harness import child
 
 VALUES = 2**63 - 1, -(2**63), 2**63 - 512, 2**62, 2**40, 2**31, -1, -(2**31)
 
@@ -78,9 +77,7 @@ for line in calls.strip().splitlines():
 
 @pytest.mark.parametrize("value", VALUES)
 def test_values_out_of_bounds_end_no_process(value):
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD, str(value)], input=CALLS, capture_output=True, text=True
-    )
-    last = child.stdout.splitlines()[-1:]
-    assert child.returncode == 0, f"{last}: {child.returncode} {child.stderr[-500:]}"
-    assert len(child.stdout.splitlines()) == len(CALLS.strip().splitlines())
+    done = child.python("-c", CHILD, value, text=CALLS)
+    last = done.stdout.splitlines()[-1:]
+    assert done.returncode == 0, f"{last}: {done.returncode} {done.stderr[-500:]}"
+    assert len(done.stdout.splitlines()) == len(CALLS.strip().splitlines())

@@ -1,9 +1,8 @@
 """Forks: looking for GPUs leaves a process free to fork; after one was used a child says so."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.harness import child
 
 LOOKS = """
 import os
@@ -52,12 +51,7 @@ assert (there + 1).sum().item() == 6
 def run(device):
     if device == "cpu":
         pytest.skip("needs a GPU")
-
-    def run(program):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-
-    return run
+    return child.output
 
 
 def test_looking_for_gpus_leaves_a_process_free_to_fork(run):

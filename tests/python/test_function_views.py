@@ -4,16 +4,7 @@ derived, which fail where it is asked for."""
 
 import pytest
 
-
-def function(torch, forward, results=1):
-    class Made(torch.autograd.Function):
-        @staticmethod
-        def backward(ctx, *grads):
-            return sum(grads)
-
-    Made.forward = staticmethod(forward)
-    return Made.apply
-
+from tests.harness.functions import function
 
 IN_FUNCTION = "Output 0 of Made is a view and is being modified inplace. This view was created insi"
 VIEWS = {
@@ -27,7 +18,7 @@ VIEWS = {
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_returned_view_is_not_written(torch, name):
     x = torch.ones(2).requires_grad_()
-    y = function(torch, VIEWS[name])(x * 1)
+    y = function(VIEWS[name])(x * 1)
     for write in (lambda: y.add_(1), lambda: y[:1].zero_(), lambda: y.copy_(x)):
         with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
             write()
@@ -39,7 +30,7 @@ def test_a_returned_view_is_not_written(torch, name):
 
 def test_a_fresh_result_is_written(torch):
     x = torch.ones(2).requires_grad_()
-    y = function(torch, lambda ctx, x: x.clone())(x)
+    y = function(lambda ctx, x: x.clone())(x)
     y.mul_(3)
     y.sum().backward()
     assert x.grad.tolist() == [3, 3]
@@ -47,7 +38,7 @@ def test_a_fresh_result_is_written(torch):
 
 def test_views_among_several_results_are_not_written(torch):
     x = torch.ones(2).requires_grad_()
-    y, z = function(torch, lambda ctx, x: (x[:], x * 2))(x * 1)
+    y, z = function(lambda ctx, x: (x[:], x * 2))(x * 1)
     with pytest.raises(RuntimeError, match="a function that returns multiple views"):
         y.add_(1)
     z.add_(1)
@@ -59,7 +50,7 @@ def test_views_among_several_results_are_not_written(torch):
 def test_a_view_of_what_needs_no_gradient(torch, name):
     """Written with what needs one it is refused, else it is a tensor as any other."""
     x, b = torch.ones(2), torch.ones(2).requires_grad_()
-    y = function(torch, VIEWS[name])(x)
+    y = function(VIEWS[name])(x)
     y.add_(1)
     assert x.tolist() == [2, 2]
     for write in (lambda: y.add_(b), lambda: y.copy_(b)):
@@ -73,7 +64,7 @@ def test_a_view_of_what_needs_no_gradient(torch, name):
 def test_a_view_made_without_recording(torch):
     x = torch.ones(2).requires_grad_()
     with torch.no_grad():
-        y, same = function(torch, VIEWS["view"])(x), x[:]
+        y, same = function(VIEWS["view"])(x), x[:]
         y.add_(1)
     assert y.requires_grad is same.requires_grad is True and x.tolist() == [2, 2]
     with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
@@ -82,7 +73,7 @@ def test_a_view_made_without_recording(torch):
 
 def test_a_base_that_was_written_since(torch):
     x = torch.ones(2).requires_grad_() * 1
-    y = function(torch, VIEWS["view"])(x)
+    y = function(VIEWS["view"])(x)
     x.add_(1)
     with pytest.raises(RuntimeError, match="its base or another view of its base has been modif"):
         y.sum()

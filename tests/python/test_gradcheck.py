@@ -4,6 +4,8 @@ import inspect
 
 import pytest
 
+from tests.harness.functions import function
+
 
 @pytest.fixture
 def x(torch, device):
@@ -20,20 +22,14 @@ def y(torch, device):
 FAST = pytest.mark.parametrize("fast_mode", [False, True])
 
 
-def function(torch, forward, backward):
+def written(forward, backward):
     """A Function of one tensor; `backward(g, x)`."""
 
-    class Written(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return forward(x)
+    def saves(ctx, x):
+        ctx.save_for_backward(x)
+        return forward(x)
 
-        @staticmethod
-        def backward(ctx, g):
-            return backward(g, *ctx.saved_tensors)
-
-    return Written.apply
+    return function(saves, lambda ctx, g: backward(g, *ctx.saved_tensors))
 
 
 @FAST
@@ -56,13 +52,13 @@ def test_right_gradients_pass(torch, x, y, fast_mode):
 @FAST
 def test_wrong_gradients_are_found(torch, x, fast_mode):
     check = torch.autograd.gradcheck
-    wrong = function(torch, lambda x: x * x, lambda g, x: 3 * g * x)
+    wrong = written(lambda x: x * x, lambda g, x: 3 * g * x)
     with pytest.raises(
         RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0"
     ):
         check(wrong, x, fast_mode=fast_mode)
     assert not check(wrong, x, raise_exception=False, fast_mode=fast_mode)
-    second = function(torch, lambda x: x**3, lambda g, x: 3 * g * (x * x).detach())
+    second = written(lambda x: x**3, lambda g, x: 3 * g * (x * x).detach())
     assert check(second, x, fast_mode=fast_mode)
     with pytest.raises(RuntimeError, match="Jacobian mismatch"):
         torch.autograd.gradgradcheck(second, x, fast_mode=fast_mode)
@@ -79,32 +75,30 @@ def test_other_faults(torch, x, fast_mode):
         calls[0] += 1
         return g * (2 + 1e-9 * calls[0])
 
-    unsteady = function(torch, lambda x: x * 2, drifting)
+    unsteady = written(lambda x: x * 2, drifting)
     with pytest.raises(RuntimeError, match="Backward is not reentrant"):
         check(unsteady, x, fast_mode=fast_mode)
     assert check(unsteady, x, nondet_tol=1e-6, fast_mode=fast_mode)
-    unscaled = function(torch, lambda x: (x * 2).sum(), lambda g, x: torch.full_like(x, 2))
+    unscaled = written(lambda x: (x * 2).sum(), lambda g, x: torch.full_like(x, 2))
     with pytest.raises(RuntimeError, match="backward not multiplied by grad_output"):
         check(unscaled, x, fast_mode=fast_mode)
 
 
 def test_a_missing_gradient_of_one_output(torch, x):
-    class Pair(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.set_materialize_grads(False)
-            return x * 2, x * 3
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2, x * 3
 
-        @staticmethod
-        def backward(ctx, g, h):
-            if h is None:
-                return g * 2
-            invented = 1.0 if g is None and h.eq(0).all() else 0.0
-            return h * 3 + invented + (0 if g is None else g * 2)
+    def backward(ctx, g, h):
+        if h is None:
+            return g * 2
+        invented = 1.0 if g is None and h.eq(0).all() else 0.0
+        return h * 3 + invented + (0 if g is None else g * 2)
 
+    pair = function(forward, backward)
     with pytest.raises(RuntimeError, match="input grads to be undefined or zero"):
-        torch.autograd.gradcheck(Pair.apply, x)
-    assert torch.autograd.gradcheck(Pair.apply, x, check_undefined_grad=False)
+        torch.autograd.gradcheck(pair, x)
+    assert torch.autograd.gradcheck(pair, x, check_undefined_grad=False)
 
 
 def test_inputs(torch, x, y):
@@ -131,22 +125,15 @@ def test_rows_of_start_gradients(torch, x, y):
     assert torch.autograd.gradcheck(both, (x, y), check_batched_grad=True)
     assert torch.autograd.gradgradcheck(both, (x, y), check_batched_grad=True)
 
-    class Counted(torch.autograd.Function):  # right for one row at a time, wrong for a batch
-        @staticmethod
-        def forward(ctx, a):
-            return a * 2
+    def backward(g, _):  # right for one row at a time, wrong for a batch
+        batched = any(f.function == "_by_rows" for f in inspect.stack())
+        return g * (3 if batched else 2)
 
-        @staticmethod
-        def backward(ctx, g):
-            batched = any(f.function == "_by_rows" for f in inspect.stack())
-            return g * (3 if batched else 2)
-
-    assert torch.autograd.gradcheck(Counted.apply, x)
+    counted = written(lambda a: a * 2, backward)
+    assert torch.autograd.gradcheck(counted, x)
     with pytest.raises(RuntimeError, match="While computing batched gradients: for output 0"):
-        torch.autograd.gradcheck(Counted.apply, x, check_batched_grad=True)
-    assert not torch.autograd.gradcheck(
-        Counted.apply, x, check_batched_grad=True, raise_exception=False
-    )
+        torch.autograd.gradcheck(counted, x, check_batched_grad=True)
+    assert not torch.autograd.gradcheck(counted, x, check_batched_grad=True, raise_exception=False)
 
 
 def test_random_numbers_of_the_program_are_left_alone(torch, x):

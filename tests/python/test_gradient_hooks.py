@@ -3,6 +3,8 @@ which run, what they see, and what is accumulated."""
 
 import pytest
 
+from tests.harness.functions import function
+
 
 @pytest.fixture
 def hooked(torch):
@@ -92,20 +94,12 @@ def test_hooks_hear_of_results_that_have_no_gradient(torch):
 
 
 def test_hooks_hear_of_gradients_that_end_on_the_way(torch):
-    class Half(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            return x * 1, y * 1
-
-        @staticmethod
-        def backward(ctx, dx, dy):
-            return dx, None
-
+    half = function(lambda ctx, x, y: (x * 1, y * 1), lambda ctx, dx, dy: (dx, None))
     x, y, seen = torch.ones(2).requires_grad_(), torch.ones(2).requires_grad_(), []
     z = y * 2
     z.register_hook(lambda grad: seen.append(("z", grad)))
     y.register_hook(lambda grad: seen.append(("y", grad)))
-    Half.apply(x, z)[0].sum().backward()
+    half(x, z)[0].sum().backward()
     assert seen == [("z", None), ("y", None)] and y.grad is None
 
 
@@ -125,19 +119,13 @@ def test_hooks_of_several_results_of_one_operation(torch):
 
 
 def test_what_is_no_tensor_has_a_place_among_a_nodes_gradients(torch):
-    class Mixed(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, k):
-            return x * k, k, x + k
-
-        @staticmethod
-        def backward(ctx, first, number, last):
-            assert number is None
-            return 3 * first + last, None
+    def backward(ctx, first, number, last):
+        assert number is None
+        return 3 * first + last, None
 
     seen = []
     x = torch.ones(2).requires_grad_()
-    a, k, b = Mixed.apply(x, 3)
+    a, k, b = function(lambda ctx, x, k: (x * k, k, x + k), backward)(x, 3)
     assert k == 3 and (a.output_nr, b.output_nr) == (0, 2)
     a.grad_fn.register_prehook(lambda given: seen.append([g is None for g in given]))
     (a + b).sum().backward()
@@ -146,21 +134,18 @@ def test_what_is_no_tensor_has_a_place_among_a_nodes_gradients(torch):
 
 @pytest.mark.parametrize("materialize", [True, False])
 def test_results_without_gradient_are_zeros_or_none(torch, materialize):
-    class Two(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            constant = x.clone()
-            ctx.mark_non_differentiable(constant)
-            ctx._materialize_non_diff_grads = materialize
-            return x.clone(), constant, x.clone()
+    def forward(ctx, x):
+        constant = x.clone()
+        ctx.mark_non_differentiable(constant)
+        ctx._materialize_non_diff_grads = materialize
+        return x.clone(), constant, x.clone()
 
-        @staticmethod
-        def backward(ctx, first, constant, last):
-            assert (constant is None) != materialize and last.tolist() == [0, 0]
-            return first
+    def backward(ctx, first, constant, last):
+        assert (constant is None) != materialize and last.tolist() == [0, 0]
+        return first
 
     x = torch.ones(2).requires_grad_()
-    Two.apply(x)[0].sum().backward()
+    function(forward, backward)(x)[0].sum().backward()
     assert x.grad.tolist() == [1, 1]
 
 

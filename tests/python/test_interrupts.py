@@ -6,11 +6,11 @@ owner of what it returned, or in a `__del__`, whose exceptions it prints and dro
 random moments of small steps that use every kind of result; none may be lost, and no handle."""
 
 import string
-import subprocess
-import sys
 import textwrap
 
 import pytest
+
+from tests.harness import child
 
 PROGRAM = string.Template("""
 import gc, random, signal, sys
@@ -94,7 +94,5 @@ def test_every_interrupt_arrives(kind):
     step, setup = (row, "") if isinstance(row, str) else row
     step = textwrap.indent(step.replace("; ", "\n"), "    ")
     program = PROGRAM.substitute(step=step, setup=setup)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = child.python("-c", program, timeout=120)
     assert (done.stdout.strip(), done.stderr, done.returncode) == ("", "", 0)

@@ -1,12 +1,15 @@
 """No callback comes, and no object of the program's is dropped, while the library holds a lock: the
 other side of such a lock is a thread that has Python's and waits for the library's."""
 
+import functools
 import os
 import pathlib
 import subprocess
 import sys
 
 import pytest
+
+from tests.harness import child
 
 HERE = pathlib.Path(__file__).parent
 # Files whose tests are full of callbacks and of drops on other threads.
@@ -34,19 +37,12 @@ def watched(tmp_path_factory):
     command = ["cc", "-shared", "-fPIC", "-O1", source, "-o", preloaded, "-ldl"]
     subprocess.run(command, check=True)
     (folder / "busy.py").write_text(BUSY)
-    path = os.pathsep.join([str(folder), *sys.path])
-
-    def run(*arguments):
-        environment = os.environ | {"LD_PRELOAD": str(preloaded), "PYTHONPATH": path}
-        return subprocess.run(
-            [sys.executable, *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=900,  # a lock that nobody gives back
-        )
-
-    return run
+    environment = {
+        "LD_PRELOAD": str(preloaded),
+        "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),
+    }
+    # The time is for a lock that nobody gives back.
+    return functools.partial(child.python, timeout=900, **environment)
 
 
 def test_the_watcher_sees_a_callback_under_a_lock(watched, tmp_path):

@@ -1,11 +1,12 @@
 """Monitoring under torch's names, the properties of a GPU, and the table for people."""
 
+import functools
 import os
-import subprocess
-import sys
 
 import flambeau as torch
 import pytest
+
+from tests.harness import child
 
 READINGS = "utilization memory_usage temperature power_draw clock_rate device_memory_used"
 # What PyTorch's properties have.
@@ -75,9 +76,7 @@ def test_devices_that_are_not_there_are_refused(gpu):
             ask("cpu")
 
 
-def command(*arguments):
-    line = [sys.executable, "-m", "flambeau", "monitor", *arguments]
-    return subprocess.run(line, capture_output=True, text=True)
+command = functools.partial(child.python, "-m", "flambeau", "monitor")
 
 
 def test_the_command_prints_a_table_once_where_nobody_watches(gpu):

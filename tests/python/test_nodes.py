@@ -6,6 +6,8 @@ import weakref
 
 import pytest
 
+from tests.harness.functions import function
+
 
 @pytest.fixture
 def product(torch):
@@ -89,19 +91,13 @@ def test_hooks_that_fail(product, hook, error, text):
 
 
 def test_a_custom_functions_node_shows_its_ctx(torch):
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            ctx.factor = 2
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.factor
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.factor = 2
+        return x * 2
 
     x = torch.ones(2).requires_grad_()
-    y = Twice.apply(x)
+    y = function(forward, lambda ctx, grad: grad * ctx.factor, "Twice")(x)
     node = y.grad_fn
     assert node.factor == 2 and node.saved_tensors[0] is x and node.needs_input_grad == (True,)
     assert type(node).__name__ == "TwiceBackward"
@@ -113,18 +109,12 @@ def test_a_custom_functions_node_shows_its_ctx(torch):
 
 
 def test_results_that_are_no_tensors_keep_their_places(torch):
-    class Mixed(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, 5, None, x * 3
-
-        @staticmethod
-        def backward(ctx, *grads):
-            assert [g is None for g in grads] == [False, True, True, False]
-            return grads[0] * 2 + grads[3] * 3
+    def backward(ctx, *grads):
+        assert [g is None for g in grads] == [False, True, True, False]
+        return grads[0] * 2 + grads[3] * 3
 
     x = torch.ones(2).requires_grad_()
-    a, five, none, b = Mixed.apply(x)
+    a, five, none, b = function(lambda ctx, x: (x * 2, 5, None, x * 3), backward)(x)
     assert five == 5 and none is None
     (a + b).sum().backward()
     assert x.grad.tolist() == [5, 5]
@@ -133,20 +123,18 @@ def test_results_that_are_no_tensors_keep_their_places(torch):
 def test_once_differentiable_refuses_the_second_derivative(torch):
     from flambeau.autograd.function import once_differentiable
 
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
 
-        @staticmethod
-        @once_differentiable
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            return 2 * x * grad
+    @once_differentiable
+    def backward(ctx, grad):
+        return 2 * ctx.saved_tensors[0] * grad
 
     x = torch.ones(2).requires_grad_()
-    (slope,) = torch.autograd.grad((Square.apply(x) ** 2).sum(), x, create_graph=True)
+    (slope,) = torch.autograd.grad(
+        (function(forward, backward)(x) ** 2).sum(), x, create_graph=True
+    )
     assert slope.tolist() == [4, 4] and slope.requires_grad
     with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
         slope.sum().backward()
@@ -313,22 +301,13 @@ def test_what_a_function_hands_through_keeps_its_class_but_not_a_parameters(torc
     class Own(torch.Tensor):
         pass
 
-    class Through(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad
-
     plain = torch.ones(2, requires_grad=True)
     for given, kind in (
         (plain, torch.Tensor),
         (plain.as_subclass(Own), Own),
         (torch.nn.Parameter(torch.ones(2)), torch.Tensor),
     ):
-        found = Through.apply(given)
+        found = function(lambda ctx, x: x)(given)
         assert type(found) is kind and found is not given and found.requires_grad
 
 
@@ -374,18 +353,10 @@ def test_hooks_of_a_leaf_s_node_see_its_gradient(torch):
 def _kinds(torch, device):
     """By name: a leaf, and a tensor made of it whose edge is taken."""
 
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, a):
-            return a * 2, a.int(), a * 3
-
-        @staticmethod
-        def backward(ctx, first, _, third):
-            return first * 2 + third * 3
-
-    def written(x):
-        y = x * 2
-        return y.mul_(3)
+    twice = function(
+        lambda ctx, a: (a * 2, a.int(), a * 3),
+        lambda ctx, first, _, third: first * 2 + third * 3,
+    )
 
     def written_view(x):
         y = x * 2
@@ -399,8 +370,8 @@ def _kinds(torch, device):
         "view_of_leaf": lambda x: x.t(),
         "one_of_many": lambda x: torch.var_mean(x, 0)[1],
         "second_part": lambda x: x.unbind(1)[1],
-        "function": lambda x: Twice.apply(x)[2],
-        "written": written,
+        "function": lambda x: twice(x)[2],
+        "written": lambda x: (x * 2).mul_(3),
         "written_view": written_view,
     }
     leaf = torch.tensor([[1.0, 2.0], [3.0, 5.0]], device=device)

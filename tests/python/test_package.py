@@ -1,37 +1,24 @@
 """The package itself: its import, its run as torch, and how it finds the library."""
 
-import os
+import pathlib
 import subprocess
 import sys
 import textwrap
 
-PATH = os.path.join(os.path.dirname(__file__), "..", "..", "bindings", "python")
+from tests.harness import child
 
-
-def run(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": PATH, **environment},
-    )
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "bindings/python/flambeau"
 
 
 def test_import_is_quick_and_light():
     """Best of five fresh processes, bytecode cached; what takes long to load is not pulled in."""
-    subprocess.run(
-        [sys.executable, "-m", "compileall", "-q", os.path.join(PATH, "flambeau")], check=True
-    )
+    assert child.python("-m", "compileall", "-q", PACKAGE).returncode == 0
     code = (
         "import sys, time; had = set(sys.modules); t = time.process_time(); import flambeau; "
         "print(time.process_time() - t); slow = {'numpy', 'json', 'ctypes', 'traceback', 're'}; "
         "assert not (slow | {'enum'}) & (set(sys.modules) - had)"
     )
-    times = []
-    for _ in range(5):
-        done = run("-c", code)
-        assert done.returncode == 0, done.stderr
-        times.append(float(done.stdout))
+    times = [float(child.output(code)) for _ in range(5)]
     assert min(times) < 0.1, times
 
 
@@ -46,7 +33,7 @@ def test_an_older_library_is_refused_by_its_version(tmp_path):
     linked = f"-Wl,-soname,{older.name},--version-script={names}"
     command = ["cc", "-xc", "-", "-shared", "-fPIC", linked, "-o", older]
     subprocess.run(command, input=source, text=True, check=True)
-    done = run("-c", "import flambeau", FLAMBEAU_LIBRARY=str(older), LD_BIND_NOW="")
+    done = child.python("-c", "import flambeau", FLAMBEAU_LIBRARY=str(older), LD_BIND_NOW="")
     assert "is version 0.1.9; this package needs 0.2 or newer" in done.stderr, done.stderr
 
 
@@ -76,7 +63,7 @@ def test_as_torch(tmp_path):
             print(problem)
     """)
     )
-    done = run("-m", "flambeau.as_torch", str(script), "--flag", "3")
+    done = child.python("-m", "flambeau.as_torch", str(script), "--flag", "3")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("tensor([2., 2.]) torch.float32\nNo module named 'torch.nothing'")
 
@@ -93,7 +80,7 @@ def test_help_speaks_python(torch):
 
 
 def test_missing_library_is_named(tmp_path):
-    done = run("-c", "import flambeau", FLAMBEAU_LIBRARY=str(tmp_path))
+    done = child.python("-c", "import flambeau", FLAMBEAU_LIBRARY=str(tmp_path))
     assert done.returncode == 1
     assert f"FLAMBEAU_LIBRARY names '{tmp_path}', where there is no libflambeau.so.0" in done.stderr
 

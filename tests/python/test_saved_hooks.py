@@ -2,12 +2,13 @@
 outlives its graph."""
 
 import gc
-import subprocess
-import sys
 import threading
 import weakref
 
 import pytest
+
+from tests.harness import child
+from tests.harness.functions import function
 
 
 @pytest.fixture
@@ -98,23 +99,20 @@ def test_gradients_of_gradients(torch, device, hooks):
 
 
 def test_a_function_saves_through_the_hooks(torch, hooks):
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            y = x**3
-            ctx.save_for_backward(x, y)
-            return y
+    def forward(ctx, x):
+        y = x**3
+        ctx.save_for_backward(x, y)
+        return y
 
-        @staticmethod
-        def backward(ctx, g):
-            x, y = ctx.saved_tensors
-            assert ctx.saved_tensors[0].tolist() == x.tolist()
-            return g * 3 * x * x
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        assert ctx.saved_tensors[0].tolist() == x.tolist()
+        return g * 3 * x * x
 
     x = torch.tensor([2.0], requires_grad=True)
     calls, scope = counting(hooks)
     with scope:
-        y = Cube.apply(x)
+        y = function(forward, backward)(x)
     y.backward()
     assert x.grad.tolist() == [12] and calls == {"pack": 2, "unpack": 2}
 
@@ -316,8 +314,8 @@ loss = (torch.ones(2, requires_grad=True) ** 2).sum()
 
 
 def test_a_program_may_end_inside_of_a_block():
-    done = subprocess.run([sys.executable, "-c", LEFT_OPEN], capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+    done = child.python("-c", LEFT_OPEN)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_threads_share_a_mode(torch):

@@ -44,8 +44,10 @@ def metric(k):
     return math.sin(k * 0.31) + k * 0.001
 
 
-def advance(name, schedule, k):
-    schedule.step(metric(k)) if name == "ReduceLROnPlateau" else schedule.step()
+def advance(name, optimizer, schedule, value=1.0):
+    """One step; a value that stays is a metric that never gets better."""
+    optimizer.step()
+    schedule.step(value) if name == "ReduceLROnPlateau" else schedule.step()
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -60,8 +62,7 @@ def test_rates_are_torchs_to_the_last_bit(name):
         rates.append(optimizer.param_groups[0]["lr"])
         momenta.append(optimizer.param_groups[0]["momentum"])
         if k + 1 < len(want["rates"]):
-            optimizer.step()
-            advance(name, schedule, k)
+            advance(name, optimizer, schedule, metric(k))
     assert rates == want["rates"]
     if want["momentum"]:
         assert momenta == want["momentum"]
@@ -77,14 +78,12 @@ def test_a_state_dict_resumes(name):
     optimizers = [make_optimizer(momentum=0.9) for _ in range(2)]
     first, second = (build(name, want["args"], o) for o in optimizers)
     for k in range(50):
-        optimizers[0].step()
-        advance(name, first, k)
+        advance(name, optimizers[0], first, metric(k))
     second.load_state_dict(first.state_dict())
     optimizers[1].load_state_dict(optimizers[0].state_dict())
     for k in range(50, 100):
         for optimizer, schedule in zip(optimizers, (first, second)):
-            optimizer.step()
-            advance(name, schedule, k)
+            advance(name, optimizer, schedule, metric(k))
         a, b = ([(g["lr"], g["momentum"]) for g in o.param_groups] for o in optimizers)
         assert a == b
 
@@ -94,20 +93,12 @@ def test_a_state_dict_resumes(name):
 
 def library_schedule(name, args, optimizer):
     """The library's schedule for a golden row; None where its options differ by group."""
-    if name == "CyclicLR":
-        down, up = float(args["step_size_down"]), float(args["step_size_up"])
-        return api.cyclic_lr_new(optimizer, args["base_lr"], args["max_lr"], up, down, args["mode"])
-    if name == "CyclicLR:exp":
-        return api.cyclic_lr_new(
-            optimizer,
-            args["base_lr"],
-            args["max_lr"],
-            13.0,
-            0.0,
-            args["mode"],
-            args["gamma"],
-            False,
-        )
+    if name.startswith("CyclicLR"):
+        exponential = name == "CyclicLR:exp"
+        steps = (13, 0) if exponential else (args["step_size_up"], args["step_size_down"])
+        more = (args["gamma"], False) if exponential else ()
+        given = args["base_lr"], args["max_lr"], *map(float, steps), args["mode"], *more
+        return api.cyclic_lr_new(optimizer, *given)
     if name == "OneCycleLR":
         return api.one_cycle_lr_new(
             optimizer, args["max_lr"], args["total_steps"], three_phase=True
@@ -174,33 +165,20 @@ def test_the_librarys_rates_are_torchs_to_the_last_bit(name):
 def test_what_the_library_refuses():
     optimizer = api.rmsprop_new([torch.nn.Parameter(torch.ones(1))])
     other = api.adam_new([torch.nn.Parameter(torch.ones(1))])
+    without_momentum = api.adagrad_new([torch.nn.Parameter(torch.ones(1))])
+    plateau, half = api.reduce_lr_on_plateau_new(optimizer), api.exponential_lr_new(optimizer, 0.5)
+    chained, second = api.chained_lr_new(half), api.exponential_lr_new(other, 0.5)
+    restarts = api.cosine_annealing_warm_restarts_new(optimizer, 4)
+    saved = api.scheduler_state_dict(half)
     bad = [
         (lambda: api.step_lr_new(optimizer, 0), "step_size must be at least 1"),
         (lambda: api.linear_lr_new(optimizer, 0.0), "greater than 0 and at most 1"),
         (lambda: api.one_cycle_lr_new(optimizer, 1.0, 0), "positive integer total_steps"),
         (lambda: api.reduce_lr_on_plateau_new(optimizer, factor=1.0), "Factor should be < 1.0"),
-        (
-            lambda: api.cyclic_lr_new(api.adagrad_new([torch.nn.Parameter(torch.ones(1))]), 0.1, 1),
-            "must support momentum or beta1",
-        ),
-        (
-            lambda: api.scheduler_step(api.reduce_lr_on_plateau_new(optimizer)),
-            "steps by a metric",
-        ),
-        (
-            lambda: api.scheduler_append(
-                api.chained_lr_new(api.exponential_lr_new(optimizer, 0.5)),
-                api.exponential_lr_new(other, 0.5),
-            ),
-            "belong to one optimizer",
-        ),
-        (
-            lambda: api.scheduler_load_state_dict(
-                api.cosine_annealing_warm_restarts_new(optimizer, 4),
-                api.scheduler_state_dict(api.exponential_lr_new(optimizer, 0.5)),
-            ),
-            'no "T_cur"',
-        ),
+        (lambda: api.cyclic_lr_new(without_momentum, 0.1, 1), "must support momentum or beta1"),
+        (lambda: api.scheduler_step(plateau), "steps by a metric"),
+        (lambda: api.scheduler_append(chained, second), "belong to one optimizer"),
+        (lambda: api.scheduler_load_state_dict(restarts, saved), 'no "T_cur"'),
         (lambda: api.optimizer_set_option(optimizer, "rho", 1.0), 'RMSprop has no option "rho"'),
         (lambda: api.optimizer_set_option(optimizer, "alpha", -1.0), "Invalid alpha value: -1"),
     ]
@@ -337,12 +315,6 @@ LATER = {  # the schedule, and how many steps go over all groups
 }
 
 
-def advanced(name, optimizer, schedule):
-    """One step; ReduceLROnPlateau's metric never gets better."""
-    optimizer.step()
-    schedule.step(1.0) if name == "ReduceLROnPlateau" else schedule.step()
-
-
 def test_every_schedule_meets_a_later_group():
     here = {name.partition(":")[0] for name in GOLDEN}
     assert here <= set(LATER)
@@ -356,13 +328,13 @@ def test_a_group_that_comes_later(name):
     optimizer = make_optimizer(momentum=0.9)
     schedule = make(optimizer)
     for _ in range(2):
-        advanced(name, optimizer, schedule)
+        advance(name, optimizer, schedule)
     late = torch.nn.Parameter(torch.ones(1, dtype=torch.float64))
     optimizer.add_param_group({"params": [late], "lr": 0.125})
     before = [group["lr"] for group in optimizer.param_groups]
     changed = 0
     for _ in range(steps):
-        advanced(name, optimizer, schedule)
+        advance(name, optimizer, schedule)
         now = [group["lr"] for group in optimizer.param_groups]
         assert now[2] == pytest.approx(0.125 * now[0] / before[0], rel=1e-12)
         assert len(schedule.get_last_lr()) == 3
@@ -370,7 +342,7 @@ def test_a_group_that_comes_later(name):
     assert changed or steps < 6
     if steps < 6:
         with pytest.raises((ValueError, KeyError)):
-            advanced(name, optimizer, schedule)
+            advance(name, optimizer, schedule)
 
 
 @pytest.mark.parametrize("name", ["StepLR", "ExponentialLR", "PolynomialLR", "CosineAnnealingLR"])
@@ -436,10 +408,10 @@ def test_values_of_0_and_1_give_rates_or_pythons_error(make, fails):
     for step in range(6):
         if step == fails:
             with pytest.raises(ZeroDivisionError):
-                advanced("", optimizer, made[0]) if made else make(optimizer)
+                advance("", optimizer, made[0]) if made else make(optimizer)
             return
         if made:
-            advanced("", optimizer, made[0])
+            advance("", optimizer, made[0])
         else:
             made.append(make(optimizer))
         assert all(math.isfinite(group["lr"]) for group in optimizer.param_groups)

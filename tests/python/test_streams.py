@@ -2,13 +2,10 @@
 processes of their own with simulated devices."""
 
 import os
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "bindings" / "python"
+from tests.harness import child
 
 PROGRAM = """
 import flambeau as torch
@@ -82,15 +79,10 @@ except ValueError as e:
 
 
 def run(program, **environment):
-    environment = {"FLAMBEAU_SIM": "devices=2,as=cuda,memory=64MiB", **environment}
     users = "ALLOC_CONF", "LAUNCH_BLOCKING"  # what the caller has set is not what is tested
-    around = {k: v for k, v in os.environ.items() if not k.endswith(users)}
-    environment = around | environment | {"PYTHONPATH": str(PACKAGE)}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    unset = {name: "" for name in os.environ if name.endswith(users)}
+    simulated = {"FLAMBEAU_SIM": "devices=2,as=cuda,memory=64MiB"}
+    return child.output(program, **unset | simulated | environment)
 
 
 def test_streams_and_events_of_a_named_device():

@@ -2,16 +2,15 @@
 
 import _thread
 import copy
-import os
 import pathlib
 import pickle
-import subprocess
 import sys
-import textwrap
 import threading
 
 import flambeau
 import pytest
+
+from tests.harness import child
 
 # Once a program has a subclass of Tensor, functions ask their arguments' classes: a process of its
 # own.
@@ -120,17 +119,8 @@ print("done")
 @pytest.mark.parametrize(
     "program", [SUBCLASS, ASKED, PARAMETERS], ids=["tensors", "functions", "parameters"]
 )
-def test_subclass_of_tensor(tmp_path, program):
-    script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(program))
-    package = str(pathlib.Path(flambeau.__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": package},
-    )
-    assert done.stdout == "done\n", done.stderr
+def test_subclass_of_tensor(program):
+    assert child.output(program) == "done\n"
 
 
 AFTER_A_SUBCLASS = """
@@ -145,13 +135,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", sys.argv[1]]))
 
 def test_arguments_are_refused_after_a_subclass_as_before():
     arguments = pathlib.Path(__file__).with_name("test_arguments.py")
-    package = str(pathlib.Path(flambeau.__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, "-c", AFTER_A_SUBCLASS, str(arguments)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": package},
-    )
+    done = child.python("-c", AFTER_A_SUBCLASS, arguments)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
 
 

@@ -6,14 +6,17 @@ import collections
 import contextlib
 import contextvars
 import decimal
+import functools
 import pathlib
 import re
 import resource
-import subprocess
 import sys
 import threading
 
 import pytest
+
+from tests.harness import child
+from tests.harness.functions import function
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEEP = 70  # passes: beyond 60 a thread of their own
@@ -23,24 +26,21 @@ WORD = contextvars.ContextVar("WORD", default=None)
 def at_the_bottom(torch, depth, do):
     """Calls `do` in a pass that is that deep inside of others; the number of its thread."""
 
-    class Nested(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, left):
-            ctx.left = left
-            return x.clone()
+    def forward(ctx, x, left):
+        ctx.left = left
+        return x.clone()
 
-        @staticmethod
-        def backward(ctx, grad):
-            if ctx.left:
-                with torch.enable_grad():
-                    Nested.apply(torch.ones(1, requires_grad=True), ctx.left - 1).backward()
-            else:
-                threads.append(threading.get_ident())
-                do()
-            return grad, None
+    def backward(ctx, grad):
+        if ctx.left:
+            with torch.enable_grad():
+                nested(torch.ones(1, requires_grad=True), ctx.left - 1).backward()
+        else:
+            threads.append(threading.get_ident())
+            do()
+        return grad, None
 
-    threads = []
-    Nested.apply(torch.ones(1, requires_grad=True), depth).backward()
+    threads, nested = [], function(forward, backward)
+    nested(torch.ones(1, requires_grad=True), depth).backward()
     return threads[0]
 
 
@@ -246,10 +246,9 @@ def test_sequences_of_nodes_go_on(torch):
 
 NO_ROOM = """
 import resource, sys
-sys.path.insert(0, "bindings/python")
 import flambeau as torch
 torch.set_num_threads(1)
-sys.path.insert(0, "tests/python")
+sys.path.insert(0, sys.argv[1])
 from test_thread_state import at_the_bottom
 at_the_bottom(torch, 10, lambda: None)
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -266,14 +265,8 @@ def test_a_thread_that_cannot_be_had_is_an_error():
     usual, most = 8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]
     if most != resource.RLIM_INFINITY and most < usual:
         pytest.skip("threads' stacks are limited here, and fit into the room that is left")
-    done = subprocess.run(
-        [sys.executable, "-c", NO_ROOM],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (usual, most)),
-    )
+    room = functools.partial(resource.setrlimit, resource.RLIMIT_STACK, (usual, most))
+    done = child.python("-c", NO_ROOM, ROOT / "tests/python", timeout=120, before=room)
     assert "the system started no further thread" in done.stdout, done.stdout + done.stderr
     assert "goes on" in done.stdout and done.returncode == 0
 

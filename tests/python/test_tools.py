@@ -2,10 +2,8 @@
 
 import io
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -16,16 +14,13 @@ from flambeau.utils import collect_env
 from flambeau.utils.plot import Plot
 from flambeau.utils.progress import Progress
 
+from tests.harness import child
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def command(*arguments, **environment):
-    done = subprocess.run(
-        [sys.executable, "-m", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "bindings/python"), **environment},
-    )
+    done = child.python("-m", *arguments, **environment)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -1,14 +1,14 @@
 """Warnings of the library: each is Python's own, at the program's line, on whatever thread; where
 filters make an exception of it the call raises exactly that one and has written nothing."""
 
-import os
-import subprocess
-import sys
 import threading
 import warnings
 
 import flambeau as torch
 import pytest
+
+from tests.harness import child
+from tests.harness.functions import function
 
 
 def _out():
@@ -88,19 +88,13 @@ def in_thread(call):
 def in_backward(call):
     """From inside a backward pass, through a hook and through a Function."""
 
-    class Warns(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, g):
-            with torch.no_grad():
-                call()
-            return g
+    def backward(ctx, g):
+        with torch.no_grad():
+            call()
+        return g
 
     x = torch.ones(2, requires_grad=True)
-    Warns.apply(x).sum().backward()
+    function(lambda ctx, x: x.clone(), backward)(x).sum().backward()
 
 
 PLACES = [lambda call: call(), in_thread, in_backward]
@@ -196,11 +190,6 @@ def test_random_refuses_ends_that_a_dtype_does_not_reach(dtype):
 
 @pytest.mark.parametrize("value", ["handels", "nohandles"])
 def test_a_setting_that_is_not_understood_is_told(value):
-    told = subprocess.run(
-        [sys.executable, "-c", "import flambeau"],
-        env=os.environ | {"FLAMBEAU_CHECK": value},
-        capture_output=True,
-        text=True,
-    )
+    told = child.python("-c", "import flambeau", FLAMBEAU_CHECK=value)
     assert told.returncode == 0
     assert f'FLAMBEAU_CHECK has "{value}"; accepted are' in told.stderr

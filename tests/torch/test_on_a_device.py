@@ -2,10 +2,9 @@
 flambeau in both places on a simulated GPU: nothing differs, and every family is timed.
 """
 
-import os
 import pathlib
-import subprocess
-import sys
+
+from tests.harness import child
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -22,7 +21,7 @@ print(sum(found.calls.values()))
 
 TIMED = """
 import sys
-sys.path.insert(0, "tests/gpu_check")
+sys.path.insert(0, sys.argv[1])
 import flambeau
 import speed
 rows = list(speed.measured(flambeau, flambeau, n=1 << 13, k=32, times=1, rounds=1))
@@ -33,16 +32,8 @@ print(len(rows))
 
 
 def run(program):
-    folders = [ROOT, ROOT / "bindings" / "python", ROOT / "tests" / "ops"]
-    env = os.environ | {
-        "FLAMBEAU_SIM": "devices=1,memory=256MiB,as=cuda",
-        "PYTHONPATH": os.pathsep.join(map(str, folders)),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, env=env, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
+    simulated = "devices=1,memory=256MiB,as=cuda"
+    return int(child.output(program, ROOT / "tests/gpu_check", FLAMBEAU_SIM=simulated))
 
 
 def test_rows_are_compared_on_a_gpu():

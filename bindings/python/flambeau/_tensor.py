@@ -88,16 +88,12 @@ def listed(ends):
 
 def places(ends):
     """Tensors where a pass begins or ends; an edge of the graph gives a stand-in for its own."""
-    return [t if hasattr(t, "_h") else _place(t) for t in listed(ends)]
-
-
-def _place(edge):
-    if not hasattr(edge, "_place"):
-        raise TypeError(
-            "a backward pass begins and ends at Tensors or GradientEdges, but got "
-            f"{type(edge).__name__}"
-        )
-    return edge._place()
+    ends = listed(ends)
+    for t in ends:
+        if not hasattr(t, "_h") and not hasattr(t, "_place"):
+            what = "a backward pass begins and ends at Tensors or GradientEdges"
+            raise TypeError(f"{what}, but got {type(t).__name__}")
+    return [t if hasattr(t, "_h") else t._place() for t in ends]
 
 
 def run_backward(tensors, grads, n_grads, retain_graph, create_graph, inputs):

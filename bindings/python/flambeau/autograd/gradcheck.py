@@ -263,9 +263,7 @@ def _check_batched(outputs, inputs):
         found = grad(y, checked, rows, True, allow_unused=True, is_grads_batched=True)
         alone = [grad(y, checked, row, True, allow_unused=True) for row in rows]
         for j, (batch, parts) in enumerate(zip(found, zip(*alone))):
-            if batch is None and parts[0] is None:
-                continue
-            if not _op("allclose")(batch, _op("stack")(list(parts))):
+            if batch is not None and not _op("allclose")(batch, _op("stack")(list(parts))):
                 raise GradcheckError(
                     f"While computing batched gradients: for output {k} and input {j} got\n{batch}"
                     f"\nExpected:\n{parts}"

@@ -1,9 +1,9 @@
 """The recorded graph as Python sees it: nodes with their names and edges, hooks on tensors."""
 
-import collections.abc
 import functools
 import operator
 import threading
+import types
 import typing
 import weakref
 
@@ -61,7 +61,10 @@ class Node:
     def _input_metadata(self):
         """What the gradients look like that the operation's backward takes."""
         n = _fast.flam_node_output_count(self._handle._h)
-        return tuple(_InputMetadata(api.node_output(self._handle, i)) for i in range(n))
+        made = (api.node_output(self._handle, i) for i in range(n))
+        plain = {"is_nested_tensor": False, "is_cpp_nested_tensor": False}
+        kinds = ({"shape": t.shape, "dtype": t.dtype, "device": t.device} for t in made)
+        return tuple(types.SimpleNamespace(**kind, **plain) for kind in kinds)
 
     def _sequence_nr(self):
         return _fast.flam_node_sequence_nr(self._handle._h)
@@ -96,16 +99,6 @@ class Node:
     def __repr__(self):
         module = "" if self._context is None else "torch.autograd.function."
         return f"<{module}{type(self).__name__} object at {self._id():#x}>"
-
-
-class _InputMetadata:
-    """Shape, dtype and device of a gradient."""
-
-    __slots__ = ("shape", "dtype", "device")
-    is_nested_tensor = is_cpp_nested_tensor = False
-
-    def __init__(self, like):
-        self.shape, self.dtype, self.device = like.shape, like.dtype, like.device
 
 
 class _Metadata(dict):
@@ -182,13 +175,12 @@ def increment_version(tensor):
     by a kernel that was given its address. Inference tensors, which backward never saves, count
     nothing."""
     tensors = (tensor,) if hasattr(tensor, "_h") else tensor
-    if not isinstance(tensors, collections.abc.Iterable):
+    if not hasattr(tensors, "__iter__"):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    tensors = list(tensors)
+    if not all(hasattr(t, "_h") for t in tensors):
+        raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
     for t in tensors:
-        if not hasattr(t, "_h"):
-            raise RuntimeError(
-                "increment_version expects each element of the iterable to be a tensor"
-            )
         if not t.is_inference():
             api.tensor_mark_written(t)
 

@@ -6,6 +6,7 @@ import functools
 
 from .._deprecated import renamed, warn
 from .._gen import api
+from .._on_demand import called
 from .._thread_state import ThreadState
 
 _skips = ThreadState(on=False)
@@ -32,6 +33,19 @@ def _initialiser(write):
 
     return initialise
 
+
+def _of_library(write):
+    """The library's initialiser under torch's name."""
+    made = called(_initialiser(write), write.__name__.removeprefix("init_") + "_")
+    made.__module__ = __name__
+    return made
+
+
+uniform_, normal_ = map(_of_library, (api.init_uniform, api.init_normal))
+eye_, dirac_ = map(_of_library, (api.init_eye, api.init_dirac))
+orthogonal_, sparse_ = map(_of_library, (api.init_orthogonal, api.init_sparse))
+xavier_uniform_ = _of_library(api.init_xavier_uniform)
+xavier_normal_ = _of_library(api.init_xavier_normal)
 
 _LINEAR = {f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)} | {"linear", "sigmoid"}
 
@@ -66,18 +80,6 @@ def _calculate_correct_fan(tensor, mode):
 
 
 @_initialiser
-def uniform_(tensor, a=0.0, b=1.0, generator=None):
-    """Uniform in [a, b)."""
-    api.init_uniform(tensor, a, b, generator)
-
-
-@_initialiser
-def normal_(tensor, mean=0.0, std=1.0, generator=None):
-    """Normal with `mean` and `std`."""
-    api.init_normal(tensor, mean, std, generator)
-
-
-@_initialiser
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normal cut to [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -102,43 +104,6 @@ def ones_(tensor):
 def zeros_(tensor):
     """Every element 0."""
     return constant_(tensor, 0.0)
-
-
-@_initialiser
-def eye_(tensor):
-    """The identity matrix."""
-    api.init_eye(tensor)
-
-
-@_initialiser
-def dirac_(tensor, groups=1):
-    """Convolution weights that keep as many channels as they can."""
-    api.init_dirac(tensor, groups)
-
-
-@_initialiser
-def orthogonal_(tensor, gain=1, generator=None):
-    """Rows or columns orthogonal and of length `gain`, with everything past the first dimension
-    taken as one. Source: Saxe et al., 2013, arXiv 1312.6120."""
-    api.init_orthogonal(tensor, gain, generator)
-
-
-@_initialiser
-def sparse_(tensor, sparsity, std=0.01, generator=None):
-    """Normal with deviation `std`, and a share `sparsity` of every column 0."""
-    api.init_sparse(tensor, sparsity, std, generator)
-
-
-@_initialiser
-def xavier_uniform_(tensor, gain=1.0, generator=None):
-    """Uniform in +-gain sqrt(6 / (fan_in + fan_out)). Source: Glorot and Bengio, 2010."""
-    api.init_xavier_uniform(tensor, gain, generator)
-
-
-@_initialiser
-def xavier_normal_(tensor, gain=1.0, generator=None):
-    """Normal with deviation gain sqrt(2 / (fan_in + fan_out)). Source: Glorot and Bengio, 2010."""
-    api.init_xavier_normal(tensor, gain, generator)
 
 
 def _kaiming(draw, tensor, a, mode, nonlinearity, generator):

@@ -4,9 +4,10 @@ dtype.
 Every walk visits a shared parameter or module once, under the first name it is met by."""
 
 from ... import __future__ as future
+from ..._call import _overloaded
 from ..._torch import empty_like, no_grad
 from ..._types import device as device_type
-from ..._types import dtype as dtype_type
+from ..._types import dtype_of
 from ..parameter import Parameter, is_lazy
 from ._paths import tell
 
@@ -173,10 +174,11 @@ class WalkMixin:
                     self._buffers[name] = buffer.there(moved) if is_lazy(buffer) else moved
         return self
 
-    def to(self, *args, **kwargs):
+    def to(self, *args, memory_format=None, **kwargs):
         """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`,
         `to(tensor)`; lays those of images out in a `memory_format`."""
-        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        dtype = dtype and dtype_of(dtype)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -228,38 +230,29 @@ def _moved_parameter(parameter, fn):
     return parameter
 
 
-_TO = ("device", "dtype"), ("dtype",), ("tensor",)  # what leads in the forms of `to`
-
-
-def _parse_to(*args, memory_format=None, **named):
-    form = 0
-    if args and isinstance(args[0], dtype_type):
-        form = 1
-    elif hasattr(args[0] if args else named.get("tensor"), "_h"):
-        form = 2
-    names = (*_TO[form], "non_blocking", "copy")
-    given = dict(zip(names, args))
-    if len(args) > len(names) or given.keys() & named or named.keys() - set(names):
-        shown = [type(v).__name__ for v in args] + [
-            f"{k}={type(v).__name__}" for k, v in named.items()
-        ]
-        raise TypeError(
-            f"to() received an invalid combination of arguments - got ({', '.join(shown)}), but "
-            "expected one of: (device, dtype, non_blocking), (dtype, non_blocking), "
-            "(tensor, non_blocking)"
-        )
-    given.update(named)
-    if "copy" in given:
+def _there(device=None, dtype=None, non_blocking=False, copy=None):
+    if copy is not None:
         raise RuntimeError(".to() does not accept copy argument")
-    device, dtype = given.get("device"), given.get("dtype")
-    if form == 2:
-        device, dtype = given["tensor"].device, given["tensor"].dtype
-    if not (dtype is None or isinstance(dtype, dtype_type)):
-        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    if not isinstance(given.get("non_blocking", False), bool):
-        raise TypeError("to(): argument 'non_blocking' must be bool")
-    device = device if device is None else device_type(device)
-    return device, dtype, given.get("non_blocking", False), memory_format
+    return device if device is None else device_type(device), dtype, non_blocking
+
+
+def _of_dtype(dtype, non_blocking=False, copy=None):
+    return _there(None, dtype, non_blocking, copy)
+
+
+def _like(tensor, non_blocking=False, copy=None):
+    return _there(tensor.device, tensor.dtype, non_blocking, copy)
+
+
+_KIND = ("dtype", "dtype", None, "o")
+_FLAGS = [(name, "bool", None, "o") for name in ("non_blocking", "copy")]
+_parse_to = _overloaded(
+    "to",
+    (_there, (("device", "device", None, "o"), _KIND, *_FLAGS)),
+    (_there, (("device", "int", None, "o"), _KIND, *_FLAGS)),
+    (_of_dtype, (("dtype", "dtype", None, ""), *_FLAGS)),
+    (_like, (("tensor", "tensor", None, ""), *_FLAGS)),
+)
 
 
 def _cast(name):

@@ -21,16 +21,12 @@ class Unflatten(Module):
 
     def __init__(self, dim, unflattened_size):
         super().__init__()
-        sizes = unflattened_size
+        wanted, sizes = "unflattened_size must be tuple of ints, but found", unflattened_size
         if not isinstance(sizes, (tuple, list)):
-            kind = type(sizes).__name__
-            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {kind}")
+            raise TypeError(f"{wanted} type {type(sizes).__name__}")
         for i, size in enumerate(sizes):
             if not isinstance(size, int):
-                raise TypeError(
-                    "unflattened_size must be tuple of ints, but found element of type "
-                    f"{type(size).__name__} at pos {i}"
-                )
+                raise TypeError(f"{wanted} element of type {type(size).__name__} at pos {i}")
         self.dim, self.unflattened_size = dim, sizes
 
     def forward(self, input):
