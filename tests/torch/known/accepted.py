@@ -13,7 +13,7 @@ differs(
     "PyTorch looks for the least length where there are none",
 )
 differs(
-    "(floor_divide) (histogram) (histogramdd) (unique) (unique_consecutive)",
+    "(floor_divide) (histogram) (histogramdd)",
     "only PyTorch raises",
     "derivative for .* is not implemented",
     "slopes that are 0 wherever they exist, and those of elements that are picked",
