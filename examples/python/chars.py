@@ -6,8 +6,8 @@ back into a new model, and writes.
 - `python examples/python/chars.py --weights FILE --prompt "Once "`: writes from what was learned
 
 The model is an LSTM of two layers; a character is a byte. `examples/c/chars.c` and
-`examples/rust/chars` do the same and read the same weights: from one file and seed, the three write
-the same text.
+`examples/rust/chars` do the same and read the same weights: from those and one seed, the three
+write the same text.
 """
 
 import argparse
