@@ -358,7 +358,8 @@ FLAM_API size_t flam_node_output_count(const flam_node *node);
  * - `node`: a node.
  * - `output_nr`: which result, from 0.
  * - returns: a stand-in with the shape, dtype and device of the result, and zeros for values that
- *   take one element's memory; of a leaf the leaf itself.
+ *   take one element's memory; of a leaf the leaf itself. What stands for a result that is no
+ *   tensor (`flam_function_record`) has no dtype, and only passes take it.
  * - errors: `FLAM_ERROR_INDEX` where there is no such result.
  */
 FLAM_API flam_tensor *flam_node_output(const flam_node *node, int64_t output_nr);
@@ -371,7 +372,7 @@ FLAM_API flam_tensor *flam_node_output(const flam_node *node, int64_t output_nr)
  */
 FLAM_API uint64_t flam_node_sequence_nr(const flam_node *node);
 
-/** Changes when a backward pass runs a node among those that are ready.
+/** Changes when a backward pass runs a node among those that are ready; not while one runs.
  *
  * - `node`: an operation.
  * - `sequence_nr`: as `flam_node_sequence_nr` returns.

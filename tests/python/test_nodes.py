@@ -541,3 +541,18 @@ def test_writes_that_nobody_saw(torch, device):
     for wrong, text in (3, "expect a Iterable"), ([3], "each element of the iterable"):
         with pytest.raises(RuntimeError, match=text):
             torch.autograd.graph.increment_version(wrong)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, iter])
+def test_ends_of_a_pass_may_come_one_by_one(torch, kind):
+    x, unused = torch.ones(2).requires_grad_(), torch.ones(3).requires_grad_()
+    found = torch.autograd.grad(kind([x.sum()]), kind([x, unused]), materialize_grads=True)
+    assert [g.tolist() for g in found] == [[1, 1], [0, 0, 0]]
+    torch.autograd.backward(kind([x.sum()]), inputs=kind([x]))
+    x.sum().backward(inputs=kind([x]))
+    assert x.grad.tolist() == [2, 2]
+    for run in (torch.Tensor.backward, torch.autograd.backward):
+        with pytest.raises(
+            RuntimeError, match="`inputs` argument to `backward\\(\\)` cannot be empty"
+        ):
+            run(x.sum(), inputs=kind([]))

@@ -99,7 +99,10 @@ def places(ends):
 def run_backward(tensors, grads, n_grads, retain_graph, create_graph, inputs):
     """One backward pass, with handles of start gradients; into all leaves without `inputs`."""
     keep = create_graph if retain_graph is None else retain_graph
-    only, m = (_NULL, 0) if inputs is None else ([t._h for t in inputs], len(inputs))
+    ends = None if inputs is None else places(inputs)
+    if ends == []:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    only, m = (_NULL, 0) if ends is None else ([t._h for t in ends], len(ends))
     if create_graph:
         warn_of_cycle()
     given = [t._h for t in tensors], len(tensors), grads, n_grads, keep, create_graph, only, m
@@ -321,8 +324,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Adds the gradients of this tensor to those of the leaves it was computed from."""
         grads, n = (_NULL, 0) if gradient is None else ([gradient._h], 1)
-        wanted = None if inputs is None else places(inputs)
-        run_backward([self], grads, n, retain_graph, create_graph, wanted)
+        run_backward([self], grads, n, retain_graph, create_graph, inputs)
 
     retain_grad, record_stream = api.tensor_retain_grad, api.tensor_record_stream
     detach_ = api.tensor_detach_

@@ -21,10 +21,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False,
     """Computes gradients of `tensors` and adds them to the leaves' gradients."""
     tensors = places(tensors)
     grads, n = _grads(grad_tensors if grad_variables is None else grad_variables, len(tensors))
-    only = None if inputs is None else places(inputs)
-    if only == []:
-        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-    run_backward(tensors, grads, n, retain_graph, create_graph, only)
+    run_backward(tensors, grads, n, retain_graph, create_graph, inputs)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False,
@@ -39,7 +36,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
             *(only_inputs, allow_unused, is_grads_batched, materialize_grads),
         )
         return dict(zip(inputs, found))
-    asked, outputs, inputs = inputs, places(outputs), places(inputs)
+    asked = listed(inputs)  # once: it may be a generator
+    outputs, inputs = places(outputs), places(asked)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
@@ -50,7 +48,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     unused = bool(allow_unused) or materialize_grads
     if is_grads_batched:
         found = _by_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)
-        return _materialized(found, listed(asked)) if materialize_grads else found
+        return _materialized(found, asked) if materialize_grads else found
     grads, n = _grads(grad_outputs, len(outputs))
     keep = create_graph if retain_graph is None else retain_graph
     ends, wanted = [t._h for t in outputs], [t._h for t in inputs]
@@ -61,7 +59,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if found is None:
         _raise()
     found = _tensors(found)
-    return _materialized(found, listed(asked)) if materialize_grads else found
+    return _materialized(found, asked) if materialize_grads else found
 
 
 def _materialized(grads, inputs):

@@ -178,7 +178,6 @@ class WalkMixin:
         """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`,
         `to(tensor)`; lays those of images out in a `memory_format`."""
         device, dtype, non_blocking = _parse_to(*args, **kwargs)
-        dtype = dtype and dtype_of(dtype)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -233,7 +232,8 @@ def _moved_parameter(parameter, fn):
 def _there(device=None, dtype=None, non_blocking=False, copy=None):
     if copy is not None:
         raise RuntimeError(".to() does not accept copy argument")
-    return device if device is None else device_type(device), dtype, non_blocking
+    place = None if device is None else device_type(device)
+    return place, dtype and dtype_of(dtype), non_blocking
 
 
 def _of_dtype(dtype, non_blocking=False, copy=None):
