@@ -4,10 +4,15 @@
    Invariant: a handle that a call returns has an owner before Python runs another instruction, and
    its release is no instruction of Python either. An interrupt (Ctrl-C) is raised between two of
    them: between the call and its owner it would leak the handle, within a `__del__` it would be
-   printed and lost. */
+   printed and lost.
+
+   What a tensor's hooks refer to is for Python's garbage collector what the tensor refers to, as
+   long as nothing but the object owns the tensor: else a model whose hook knows the model would
+   never be freed. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <structmember.h>
 
 typedef struct {
@@ -16,9 +21,19 @@ typedef struct {
   int remembered;   /* whether `objects` may have an entry of it */
 } Owner;
 
-static PyTypeObject *owner_type;
+static PyTypeObject *owner_type, *tensor_type;
 static PyObject *release_name; /* the class attribute that holds the release function */
 static PyObject *objects;      /* by handle: weakly, those that views were taken of, and leaves */
+
+static PyObject *alive; /* what the library refers to; unseen by the collector */
+static int64_t (*use_count)(const void *tensor);
+
+/* An owner of a tensor. */
+typedef struct {
+  Owner owner;
+  const void *tensor; /* where `hung` is, the handle's address */
+  PyObject *hung;     /* a list of what hooks of the tensor are kept by; NULL before the first */
+} TensorOwner;
 
 /* What `objects` has for a handle: an object, Py_None for one that is gone, NULL for nothing. */
 static PyObject *known(PyObject *handle) {
@@ -50,6 +65,42 @@ static void dealloc(PyObject *self) {
   Py_DECREF(type);
 }
 
+/* Whether the tensor has hooks and ends with this object. */
+static int ends_alone(TensorOwner *self) {
+  return self->hung != NULL && self->owner.handle != NULL && use_count(self->tensor) == 1;
+}
+
+/* One count more where `alive` has the hook, too: this tensor is who it is alive for. A hook that
+   was removed is in `hung` alone. */
+static int tensor_traverse(PyObject *object, visitproc visit, void *arg) {
+  TensorOwner *self = (TensorOwner *)object;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->hung);
+  if (!ends_alone(self)) return 0;
+  for (Py_ssize_t i = 0; i < PyList_Size(self->hung); ++i) {
+    PyObject *kept = PyList_GetItem(self->hung, i);
+    if (Py_REFCNT(kept) > 1) Py_VISIT(kept);
+  }
+  return 0;
+}
+
+static int tensor_clear(PyObject *object) {
+  TensorOwner *self = (TensorOwner *)object;
+  if (!ends_alone(self)) return 0;
+  PyObject *handle = self->owner.handle;
+  release(Py_TYPE(object), &self->owner);
+  self->owner.handle = NULL;
+  Py_DECREF(handle);
+  Py_CLEAR(self->hung);
+  return 0;
+}
+
+static void tensor_dealloc(PyObject *object) {
+  PyObject_GC_UnTrack(object);
+  Py_CLEAR(((TensorOwner *)object)->hung); /* `alive` has what the tensor still needs */
+  dealloc(object);
+}
+
 static PyMemberDef members[] = {
     {"_h", T_OBJECT_EX, offsetof(Owner, handle), 0, "The handle, a CFFI pointer."},
     {NULL, 0, 0, 0, NULL},
@@ -67,6 +118,21 @@ static PyType_Spec owner_spec = {
     .basicsize = sizeof(Owner),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = owner_slots,
+};
+
+static PyType_Slot tensor_slots[] = {
+    {Py_tp_doc, "Owns a tensor, and shows the collector what hooks of it refer to."},
+    {Py_tp_traverse, tensor_traverse},
+    {Py_tp_clear, tensor_clear},
+    {Py_tp_dealloc, tensor_dealloc},
+    {0, NULL},
+};
+
+static PyType_Spec tensor_spec = {
+    .name = "flambeau._flambeau_owner.TensorOwner",
+    .basicsize = sizeof(TensorOwner),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = tensor_slots,
 };
 
 /* A new object of `cls` that owns `handle`, whose count is stolen; None for a NULL pointer. */
@@ -185,6 +251,32 @@ static PyObject *own_each(PyObject *module, PyObject *const *arguments, Py_ssize
   return taken(arguments[0], arguments + count - cells, cells);
 }
 
+/* Those of removed hooks go, so that a program which sets and removes one a step keeps few. */
+static int drop_removed(PyObject *hung) {
+  for (Py_ssize_t i = PyList_Size(hung); i-- > 0;)
+    if (Py_REFCNT(PyList_GetItem(hung, i)) == 1 && PyList_SetSlice(hung, i, i + 1, NULL) != 0)
+      return -1;
+  return 0;
+}
+
+static PyObject *hang(PyObject *module, PyObject *arguments) {
+  (void)module;
+  PyObject *object, *kept;
+  unsigned long long tensor, counter;
+  if (!PyArg_ParseTuple(arguments, "OOKK", &object, &kept, &tensor, &counter)) return NULL;
+  if (!PyObject_TypeCheck(object, tensor_type)) {
+    PyErr_SetString(PyExc_TypeError, "argument 1 must be an owner of a tensor");
+    return NULL;
+  }
+  TensorOwner *self = (TensorOwner *)object;
+  use_count = (int64_t (*)(const void *))(uintptr_t)counter;
+  self->tensor = (const void *)(uintptr_t)tensor;
+  if (self->hung == NULL) self->hung = PyList_New(0);
+  if (self->hung == NULL || drop_removed(self->hung) != 0 || PyList_Append(self->hung, kept) != 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
 /* ---- functions as torch shows them ----------------------------------------------------------- */
 
 /* `functools.partial` with the name that it is shown by, and no method of a class that holds it.
@@ -248,6 +340,9 @@ static PyMethodDef functions[] = {
     {"own_view", (PyCFunction)(void (*)(void))own_view, METH_FASTCALL,
      "own_view(cls, shown, function, *args): the same of views of `shown`, a tensor or a list of\n"
      "them, which `objects` remembers."},
+    {"hang", hang, METH_VARARGS,
+     "hang(tensor, kept, address, counter): `kept`, which is in `alive`, keeps a hook of the\n"
+     "tensor; its handle's address, and the one of the library's function that counts its uses."},
     {"remember", remember_one, METH_O, "remember(tensor): puts it into `objects`."},
     {"own_each", (PyCFunction)(void (*)(void))own_each, METH_FASTCALL,
      "own_each(classes, function, *args): a tuple of owners of what `function` puts into its last\n"
@@ -282,7 +377,13 @@ PyMODINIT_FUNC PyInit__flambeau_owner(void) {
   owner_type = (PyTypeObject *)PyType_FromSpec(&owner_spec);
   release_name = PyUnicode_InternFromString("_release_handle");
   objects = PyDict_New();
-  if (release_name == NULL || add(module, "Owner", (PyObject *)owner_type) != 0 ||
+  PyObject *bases = owner_type == NULL ? NULL : PyTuple_Pack(1, owner_type);
+  if (bases != NULL) tensor_type = (PyTypeObject *)PyType_FromSpecWithBases(&tensor_spec, bases);
+  Py_XDECREF(bases);
+  alive = PySet_New(NULL);
+  if (alive != NULL) PyObject_GC_UnTrack(alive);
+  if (release_name == NULL || add(module, "TensorOwner", (PyObject *)tensor_type) != 0 ||
+      add(module, "alive", alive) != 0 || add(module, "Owner", (PyObject *)owner_type) != 0 ||
       add(module, "objects", objects) != 0 || add(module, "Function", shown_type()) != 0)
     Py_CLEAR(module);
   return module;

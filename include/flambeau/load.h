@@ -947,6 +947,7 @@ struct flam_api_table {
   const char *(*module_type)(const flam_module *);
   const char *(*module_path)(const flam_module *);
   flam_status (*module_set_parameter)(flam_module *, const char *, const flam_tensor *);
+  flam_status (*module_name_parameter)(flam_module *, const char *, const flam_tensor *);
   flam_status (*module_set_buffer)(flam_module *, const char *, const flam_tensor *, flam_bool);
   flam_status (*module_set_child)(flam_module *, const char *, flam_module *);
   flam_status (*module_remove)(flam_module *, const char *);
@@ -1675,6 +1676,7 @@ struct flam_api_table {
   int64_t (*tensor_numel)(const flam_tensor *);
   int64_t (*tensor_element_size)(const flam_tensor *);
   int64_t (*tensor_nbytes)(const flam_tensor *);
+  int64_t (*tensor_use_count)(const flam_tensor *);
   flam_bool (*tensor_is_contiguous)(const flam_tensor *);
   flam_bool (*tensor_is_wrapped_number)(const flam_tensor *);
   void *(*tensor_data_ptr)(const flam_tensor *);
@@ -1788,7 +1790,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1539];
+  flam_entry_ entries[1541];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1898,80 +1900,81 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, \
   FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_S_, FLAM_T_, FLAM_T_, \
   FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, \
-  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, \
+  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, \
-  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
+  FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_D_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, \
+  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -2174,18 +2177,18 @@ static const char *const flam_api_names_[] = {
     "flam_memory_fail_allocation", "flam_memory_pool_new", "flam_memory_pool_release",
     "flam_memory_pool_retain", "flam_memory_pool_keep", "flam_memory_pool_push", "flam_module_new",
     "flam_module_release", "flam_module_retain", "flam_module_keep", "flam_module_type",
-    "flam_module_path", "flam_module_set_parameter", "flam_module_set_buffer",
-    "flam_module_set_child", "flam_module_remove", "flam_module_parameter", "flam_module_buffer",
-    "flam_module_child", "flam_module_child_count", "flam_module_child_name",
-    "flam_module_parameters", "flam_module_named_parameters", "flam_module_named_buffers",
-    "flam_module_state_dict", "flam_module_load_state_dict", "flam_module_to", "flam_module_train",
-    "flam_module_is_training", "flam_module_updates_buffers", "flam_module_zero_grad",
-    "flam_module_set_requires_grad", "flam_module_push", "flam_module_call", "flam_module_forward",
-    "flam_module_register_hook", "flam_module_format", "flam_module_numel", "flam_var_mean",
-    "flam_std_mean", "flam_nanmean", "flam_nanmean_out", "flam_aminmax", "flam_cov",
-    "flam_corrcoef", "flam_monitor_read", "flam_monitor_processes", "flam_monitor_process_list",
-    "flam_monitor_table", "flam_batch_norm", "flam_layer_norm", "flam_group_norm",
-    "flam_instance_norm", "flam_rms_norm", "flam_local_response_norm",
+    "flam_module_path", "flam_module_set_parameter", "flam_module_name_parameter",
+    "flam_module_set_buffer", "flam_module_set_child", "flam_module_remove",
+    "flam_module_parameter", "flam_module_buffer", "flam_module_child", "flam_module_child_count",
+    "flam_module_child_name", "flam_module_parameters", "flam_module_named_parameters",
+    "flam_module_named_buffers", "flam_module_state_dict", "flam_module_load_state_dict",
+    "flam_module_to", "flam_module_train", "flam_module_is_training", "flam_module_updates_buffers",
+    "flam_module_zero_grad", "flam_module_set_requires_grad", "flam_module_push",
+    "flam_module_call", "flam_module_forward", "flam_module_register_hook", "flam_module_format",
+    "flam_module_numel", "flam_var_mean", "flam_std_mean", "flam_nanmean", "flam_nanmean_out",
+    "flam_aminmax", "flam_cov", "flam_corrcoef", "flam_monitor_read", "flam_monitor_processes",
+    "flam_monitor_process_list", "flam_monitor_table", "flam_batch_norm", "flam_layer_norm",
+    "flam_group_norm", "flam_instance_norm", "flam_rms_norm", "flam_local_response_norm",
     "flam_nn_local_response_norm", "flam_normalize", "flam_normalize_out", "flam_gcd", "flam_gcd_",
     "flam_gcd_out", "flam_lcm", "flam_lcm_", "flam_lcm_out", "flam_nextafter", "flam_nextafter_",
     "flam_nextafter_out", "flam_frexp", "flam_clip_grad_norm_", "flam_clip_grad_value_",
@@ -2323,33 +2326,33 @@ static const char *const flam_api_names_[] = {
     "flam_tensor_list_release", "flam_tensor_list_retain", "flam_tensor_list_keep",
     "flam_tensor_dtype", "flam_tensor_device", "flam_tensor_dim", "flam_tensor_size",
     "flam_tensor_sizes", "flam_tensor_strides", "flam_tensor_storage_offset", "flam_tensor_numel",
-    "flam_tensor_element_size", "flam_tensor_nbytes", "flam_tensor_is_contiguous",
-    "flam_tensor_is_wrapped_number", "flam_tensor_data_ptr", "flam_tensor_fix_memory",
-    "flam_tensor_host_data", "flam_tensor_mark_written", "flam_tensor_version",
-    "flam_tensor_is_pinned", "flam_tensor_pin_memory", "flam_tensor_shares_storage",
-    "flam_tensor_storage_data", "flam_tensor_storage_nbytes", "flam_tensor_record_stream",
-    "flam_tensor_from_data", "flam_tensor_from_blob", "flam_tensor_to_host", "flam_tensor_item_f64",
-    "flam_tensor_item_i64", "flam_tensor_set_data", "flam_tensor_detach_data",
-    "flam_tensor_requires_grad", "flam_tensor_set_requires_grad", "flam_tensor_is_leaf",
-    "flam_tensor_grad", "flam_tensor_set_grad", "flam_tensor_is_view", "flam_tensor_base",
-    "flam_tensor_is_inference", "flam_tensor_grad_fn_name", "flam_tensor_format",
-    "flam_set_default_dtype", "flam_get_default_dtype", "flam_set_default_device",
-    "flam_get_default_device", "flam_where", "flam_where_out", "flam_where_f64", "flam_where_i64",
-    "flam_clamp", "flam_clamp_", "flam_clamp_out", "flam_clamp_f64", "flam_clamp_f64_",
-    "flam_clamp_i64", "flam_clamp_i64_", "flam_clamp_min", "flam_clamp_min_", "flam_clamp_min_out",
-    "flam_clamp_min_f64", "flam_clamp_min_f64_", "flam_clamp_min_i64", "flam_clamp_min_i64_",
-    "flam_clamp_max", "flam_clamp_max_", "flam_clamp_max_out", "flam_clamp_max_f64",
-    "flam_clamp_max_f64_", "flam_clamp_max_i64", "flam_clamp_max_i64_", "flam_masked_fill",
-    "flam_masked_fill_", "flam_masked_fill_f64", "flam_masked_fill_f64_", "flam_masked_fill_i64",
-    "flam_masked_fill_i64_", "flam_lerp", "flam_lerp_", "flam_lerp_out", "flam_lerp_f64",
-    "flam_lerp_f64_", "flam_addcmul", "flam_addcmul_", "flam_addcmul_out", "flam_addcdiv",
-    "flam_addcdiv_", "flam_addcdiv_out", "flam_nn_transformer_encoder_layer",
-    "flam_nn_transformer_decoder_layer", "flam_nn_transformer_encoder",
-    "flam_nn_transformer_decoder", "flam_nn_transformer", "flam_set_warning_callback",
-    "flam_set_warning_descriptor", "flam_set_warn_always_enabled", "flam_warn_always_enabled",
-    "flam_check_output", "flam_hann_window", "flam_blackman_window", "flam_bartlett_window",
-    "flam_hamming_window", "flam_kaiser_window", "flam_cosine_window", "flam_general_cosine_window",
-    "flam_exponential_window", "flam_gaussian_window",
+    "flam_tensor_element_size", "flam_tensor_nbytes", "flam_tensor_use_count",
+    "flam_tensor_is_contiguous", "flam_tensor_is_wrapped_number", "flam_tensor_data_ptr",
+    "flam_tensor_fix_memory", "flam_tensor_host_data", "flam_tensor_mark_written",
+    "flam_tensor_version", "flam_tensor_is_pinned", "flam_tensor_pin_memory",
+    "flam_tensor_shares_storage", "flam_tensor_storage_data", "flam_tensor_storage_nbytes",
+    "flam_tensor_record_stream", "flam_tensor_from_data", "flam_tensor_from_blob",
+    "flam_tensor_to_host", "flam_tensor_item_f64", "flam_tensor_item_i64", "flam_tensor_set_data",
+    "flam_tensor_detach_data", "flam_tensor_requires_grad", "flam_tensor_set_requires_grad",
+    "flam_tensor_is_leaf", "flam_tensor_grad", "flam_tensor_set_grad", "flam_tensor_is_view",
+    "flam_tensor_base", "flam_tensor_is_inference", "flam_tensor_grad_fn_name",
+    "flam_tensor_format", "flam_set_default_dtype", "flam_get_default_dtype",
+    "flam_set_default_device", "flam_get_default_device", "flam_where", "flam_where_out",
+    "flam_where_f64", "flam_where_i64", "flam_clamp", "flam_clamp_", "flam_clamp_out",
+    "flam_clamp_f64", "flam_clamp_f64_", "flam_clamp_i64", "flam_clamp_i64_", "flam_clamp_min",
+    "flam_clamp_min_", "flam_clamp_min_out", "flam_clamp_min_f64", "flam_clamp_min_f64_",
+    "flam_clamp_min_i64", "flam_clamp_min_i64_", "flam_clamp_max", "flam_clamp_max_",
+    "flam_clamp_max_out", "flam_clamp_max_f64", "flam_clamp_max_f64_", "flam_clamp_max_i64",
+    "flam_clamp_max_i64_", "flam_masked_fill", "flam_masked_fill_", "flam_masked_fill_f64",
+    "flam_masked_fill_f64_", "flam_masked_fill_i64", "flam_masked_fill_i64_", "flam_lerp",
+    "flam_lerp_", "flam_lerp_out", "flam_lerp_f64", "flam_lerp_f64_", "flam_addcmul",
+    "flam_addcmul_", "flam_addcmul_out", "flam_addcdiv", "flam_addcdiv_", "flam_addcdiv_out",
+    "flam_nn_transformer_encoder_layer", "flam_nn_transformer_decoder_layer",
+    "flam_nn_transformer_encoder", "flam_nn_transformer_decoder", "flam_nn_transformer",
+    "flam_set_warning_callback", "flam_set_warning_descriptor", "flam_set_warn_always_enabled",
+    "flam_warn_always_enabled", "flam_check_output", "flam_hann_window", "flam_blackman_window",
+    "flam_bartlett_window", "flam_hamming_window", "flam_kaiser_window", "flam_cosine_window",
+    "flam_general_cosine_window", "flam_exponential_window", "flam_gaussian_window",
 };
 
 static const char *flam_load_failed_(void *library, const char *problem, const char *what) {
@@ -3205,6 +3208,7 @@ const char *flam_library_load(const char *path) {
 #define flam_module_type (flam_api.module_type)
 #define flam_module_path (flam_api.module_path)
 #define flam_module_set_parameter (flam_api.module_set_parameter)
+#define flam_module_name_parameter (flam_api.module_name_parameter)
 #define flam_module_set_buffer (flam_api.module_set_buffer)
 #define flam_module_set_child (flam_api.module_set_child)
 #define flam_module_remove (flam_api.module_remove)
@@ -3844,6 +3848,7 @@ const char *flam_library_load(const char *path) {
 #define flam_tensor_numel (flam_api.tensor_numel)
 #define flam_tensor_element_size (flam_api.tensor_element_size)
 #define flam_tensor_nbytes (flam_api.tensor_nbytes)
+#define flam_tensor_use_count (flam_api.tensor_use_count)
 #define flam_tensor_is_contiguous (flam_api.tensor_is_contiguous)
 #define flam_tensor_is_wrapped_number (flam_api.tensor_is_wrapped_number)
 #define flam_tensor_data_ptr (flam_api.tensor_data_ptr)

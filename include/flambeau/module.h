@@ -71,6 +71,19 @@ FLAM_API flam_status flam_module_set_parameter(
     flam_module *module, const char *name,
     FLAM_NULLABLE const flam_tensor *tensor FLAM_DEFAULT(NULL));
 
+/** Says where a tensor stands that the module does not own: errors name it by the module's path, as
+ * they do parameters. It is neither kept alive nor moved, saved or trained; for a program that has
+ * a tree of its own.
+ *
+ * - `module`: the module.
+ * - `name`: not empty, without a dot, no name of a buffer or child.
+ * - `tensor`: the parameter.
+ * - returns: `FLAM_OK`; `flam_module_remove` takes the name back.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name.
+ */
+FLAM_API flam_status
+flam_module_name_parameter(flam_module *module, const char *name, const flam_tensor *tensor);
+
 /** Registers a buffer, or replaces the one of that name.
  *
  * - `module`: the module.

@@ -78,7 +78,8 @@ FLAM_API flam_tensor *flam_randint(
  *
  * - `n`: how many.
  * - returns: [n].
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`, or one that the dtype does not hold
+ *   each number below of; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_randperm(int64_t n, const flam_randint_options *options FLAM_KEYWORD);

@@ -162,6 +162,14 @@ FLAM_API int64_t flam_tensor_element_size(const flam_tensor *tensor);
  */
 FLAM_API int64_t flam_tensor_nbytes(const flam_tensor *tensor);
 
+/** How often a tensor is referred to: by handles, and by what the library keeps, such as recorded
+ * operations that need it and views of it.
+ *
+ * - `tensor`: any tensor.
+ * - returns: the number; 1 where it ends with the caller's handle.
+ */
+FLAM_API int64_t flam_tensor_use_count(const flam_tensor *tensor);
+
 /** Whether the elements lie in C order without gaps.
  *
  * - `tensor`: any tensor.

@@ -95,6 +95,10 @@ void module_set_parameter(flam_module* m, std::string_view name, const Tensor& t
   m->set_parameter(name, t);
 }
 
+void module_name_parameter(flam_module* m, std::string_view name, const Tensor& t) {
+  m->name_parameter(name, t);
+}
+
 void module_set_buffer(flam_module* m, std::string_view name, const Tensor& t, bool persistent) {
   m->set_buffer(name, t, persistent);
 }

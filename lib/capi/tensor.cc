@@ -91,6 +91,8 @@ int64_t tensor_storage_offset(const Tensor& t) { return t.offset(); }
 int64_t tensor_numel(const Tensor& t) { return t.numel(); }
 int64_t tensor_element_size(const Tensor& t) { return int64_t(t.element_size()); }
 int64_t tensor_nbytes(const Tensor& t) { return int64_t(t.nbytes()); }
+
+int64_t tensor_use_count(const Tensor& t) { return t.impl()->use_count(); }
 bool tensor_is_contiguous(const Tensor& t) { return t.is_contiguous(); }
 bool tensor_is_wrapped_number(const Tensor& t) { return t.is_wrapped_number(); }
 

@@ -11,7 +11,8 @@ using flambeau::Ref;
 using flambeau::Tensor;
 
 flam_module::~flam_module() {
-  for (const auto& [name, t] : parameters) flambeau::nn::forget_owner(t, this);
+  for (const auto& [name, t] : parameters) flambeau::nn::forget_owner(t.impl(), this);
+  for (const auto& [name, t] : named_) flambeau::nn::forget_owner(t, this);
   flambeau::nn::forget_module(this);
 }
 
@@ -34,9 +35,22 @@ void flam_module::check_name(std::string_view name, const char* kind) const {
 
 void flam_module::set_parameter(std::string_view name, Tensor t) {
   check_name(name, "parameter");
-  if (const Tensor* old = parameters.find(name)) flambeau::nn::forget_owner(*old, this);
+  forget_parameter(name);
   if (t) flambeau::nn::remember_owner(t, this, name);
   parameters.set(name, std::move(t));
+}
+
+void flam_module::name_parameter(std::string_view name, const Tensor& t) {
+  check_name(name, "parameter");
+  forget_parameter(name);
+  named_.set(name, t.impl());
+  flambeau::nn::remember_owner(t, this, name);
+}
+
+void flam_module::forget_parameter(std::string_view name) {
+  if (const Tensor* old = parameters.find(name)) flambeau::nn::forget_owner(old->impl(), this);
+  if (const auto* old = named_.find(name)) flambeau::nn::forget_owner(*old, this);
+  named_.erase(name);
 }
 
 void flam_module::set_buffer(std::string_view name, Tensor t, bool persistent) {
@@ -61,7 +75,7 @@ void flam_module::set_child(std::string_view name, Ref<flam_module> child) {
 }
 
 void flam_module::remove(std::string_view name) {
-  if (const Tensor* t = parameters.find(name)) flambeau::nn::forget_owner(*t, this);
+  forget_parameter(name);
   parameters.erase(name);
   buffers.erase(name);
   forget_child(name);

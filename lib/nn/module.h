@@ -64,6 +64,7 @@ struct flam_module : flambeau::RefCounted {
   virtual std::string extra_repr() const { return {}; }
 
   void set_parameter(std::string_view name, Tensor t);
+  void name_parameter(std::string_view name, const Tensor& t);  // of another tree
   void set_buffer(std::string_view name, Tensor t, bool persistent = true);
   void set_child(std::string_view name, flambeau::Ref<flam_module> child);
   void remove(std::string_view name);
@@ -96,6 +97,8 @@ struct flam_module : flambeau::RefCounted {
 
  private:
   Tensor call_with_hooks(flambeau::TensorsView inputs);
+  void forget_parameter(std::string_view name);
+  flambeau::nn::Named<const flambeau::TensorImpl*> named_;  // addresses, perhaps of ended ones
   void forget_child(std::string_view name);
   mutable std::atomic<const char*> label_{nullptr};  // interned; null where a parent changed
   void check_name(std::string_view name, const char* kind) const;

@@ -55,12 +55,12 @@ std::string describe_owner(const Tensor& t) {
 void remember_owner(const Tensor& t, const Module* m, std::string_view name) {
   std::lock_guard lock(table().mutex);
   table().owner[t.impl()] = {m, std::string(name)};
+  t.impl()->named = true;
 }
 
-void forget_owner(const Tensor& t, const Module* m) {
-  if (!t) return;
+void forget_owner(const TensorImpl* t, const Module* m) {
   std::lock_guard lock(table().mutex);
-  const auto it = table().owner.find(t.impl());
+  const auto it = table().owner.find(t);
   if (it != table().owner.end() && it->second.module == m) table().owner.erase(it);
 }
 
@@ -100,6 +100,12 @@ void forget_module(const Module* m) {
   std::erase_if(table().parent, [&](const auto& e) { return e.second.module == m; });
 }
 
-[[maybe_unused]] static const bool registered = (tensor_owner = describe_owner, true);
+static void forget_tensor(const TensorImpl* t) {
+  std::lock_guard lock(table().mutex);
+  table().owner.erase(t);
+}
+
+[[maybe_unused]] static const bool registered =
+    (tensor_owner = describe_owner, tensor_gone = forget_tensor, true);
 
 }  // namespace flambeau::nn

@@ -1,5 +1,5 @@
 // Which module a parameter belongs to, so that errors can name it by its path: "weight of \"net.0\"
-// (Linear)". A side table keyed by addresses; modules take themselves out when they die.
+// (Linear)". A side table keyed by addresses; modules and tensors are taken out when they die.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ struct flam_module;
 namespace flambeau::nn {
 
 void remember_owner(const Tensor& t, const ::flam_module* m, std::string_view name);
-void forget_owner(const Tensor& t, const ::flam_module* m);
+void forget_owner(const TensorImpl* t, const ::flam_module* m);
 void remember_parent(const ::flam_module& child, const ::flam_module* parent,
                      std::string_view name);
 void forget_parent(const ::flam_module& child, const ::flam_module* parent, std::string_view name);

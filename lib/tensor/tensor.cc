@@ -10,6 +10,8 @@
 
 namespace flambeau {
 
+void (*tensor_gone)(const TensorImpl*) = nullptr;
+
 TensorImpl::TensorImpl(Ref<Storage> s, int64_t o, DimsView sz, DimsView st, Dtype d)
     : storage(std::move(s)), dtype(d) {
   set_geometry(o, sz, st);

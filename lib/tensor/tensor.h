@@ -65,6 +65,9 @@ using TensorsView = std::span<const Tensor>;
 // would do to the base's history is not known.
 enum class Creation : uint8_t { normal, no_grad, inference, one_of_several };
 
+// Of the layer that keeps names of tensors by their addresses.
+extern void (*tensor_gone)(const TensorImpl*);
+
 class TensorImpl final : public RefCounted, public Pooled {
  public:
   TensorImpl(Ref<Storage> storage, int64_t offset, DimsView sizes, DimsView strides, Dtype dtype);
@@ -77,6 +80,7 @@ class TensorImpl final : public RefCounted, public Pooled {
   std::unique_ptr<AutogradData, AutogradDeleter> autograd;  // null: plain data
   Dtype dtype;
   bool contiguous, wrapped_number = false, inference = false;
+  bool named = false;                    // `tensor_gone` is told of its end
   Creation creation = Creation::normal;  // of a view
   uint32_t viewed_at = 0;                // the version when the view was made
 
@@ -86,7 +90,9 @@ class TensorImpl final : public RefCounted, public Pooled {
   void take_data(const Tensor& t);
 
  private:
-  ~TensorImpl() override = default;
+  ~TensorImpl() override {
+    if (named) tensor_gone(this);
+  }
 };
 
 // ---- construction

@@ -93,6 +93,40 @@ static void test_names_and_paths(void) {
   flam_module_release(root);
 }
 
+static void test_a_name_owns_nothing(void) {
+  const int64_t size[] = {3};
+  flam_creation_options double_precision = FLAM_CREATION_OPTIONS_INIT;
+  double_precision.dtype = FLAM_F64;
+  flam_module *root = flam_module_new("Root", NULL), *inner = flam_module_new("Inner", NULL);
+  flam_tensor *w = vector(1, 2), *three = flam_ones(size, 1, &double_precision),
+              *table = flam_unsqueeze(w, 0);
+  CHECK(flam_module_set_child(root, "inner", inner) == FLAM_OK);
+  CHECK(flam_module_name_parameter(inner, "w", table) == FLAM_OK);
+  CHECK(flam_tensor_use_count(table) == 1 && flam_module_numel(root) == 0);
+  CHECK(flam_module_parameter(root, "inner.w") == NULL);
+  flam_error_clear();
+  CHECK(flam_linear(three, table, NULL) == NULL);
+  CHECK_ERROR(FLAM_ERROR_SHAPE, "parameter w of \"inner\" (Inner)");
+  CHECK(flam_module_remove(inner, "w") == FLAM_OK && flam_linear(three, table, NULL) == NULL);
+  CHECK(strstr(flam_error_message(), "Inner") == NULL);
+  flam_error_clear();
+  CHECK(flam_module_name_parameter(inner, "", table) == FLAM_ERROR_INVALID_ARGUMENT);
+  flam_error_clear();
+  for (int i = 0; i < 100; ++i) { /* a tensor takes its name along, whatever has its place next */
+    flam_tensor *named = flam_unsqueeze(w, 0);
+    CHECK(flam_module_name_parameter(inner, "w", named) == FLAM_OK);
+    flam_tensor_release(named);
+    flam_tensor *next = flam_unsqueeze(w, 0);
+    CHECK(flam_linear(three, next, NULL) == NULL && !strstr(flam_error_message(), "Inner"));
+    flam_error_clear();
+    flam_tensor_release(next);
+  }
+  flam_tensor *const all[] = {w, three, table};
+  for (int i = 0; i < 3; ++i) flam_tensor_release(all[i]);
+  flam_module_release(inner);
+  flam_module_release(root);
+}
+
 static void test_state_dicts(void) {
   flam_module *from = tree(), *to = tree();
   flam_state *state = flam_module_state_dict(from), *odd = flam_state_new();
@@ -347,6 +381,7 @@ int main(void) {
   load();
   flam_set_leak_tracking_enabled(1);
   test_names_and_paths();
+  test_a_name_owns_nothing();
   test_errors_name_the_module();
   test_operations_as_modules();
   test_optional_inputs_are_left_out_by_place();

@@ -267,6 +267,27 @@ def test_a_factor_is_of_a_kind_that_the_result_has(name):
                         call(t.clone(), other, alpha=factor)
 
 
+@pytest.mark.parametrize("given", ["0.5", b"1"])
+def test_a_text_is_no_number(given):
+    for call in (torch.dropout, torch.nn.functional.alpha_dropout, torch.nn.functional.softplus):
+        with pytest.raises(TypeError):
+            call(torch.ones(2), given, True)
+    with pytest.raises(TypeError):
+        torch.quantile(torch.ones(2), [0.5, given])
+
+
+MOST = {"uint8": 255, "int8": 127, "int16": 32767, "float16": 2048, "bfloat16": 256}
+
+
+@pytest.mark.parametrize("dtype", MOST)
+def test_a_permutation_holds_each_number(dtype):
+    most = MOST[dtype]
+    found = torch.randperm(most + 1, dtype=getattr(torch, dtype))
+    assert found.double().sort().values.equal(torch.arange(most + 1.0).double())
+    with pytest.raises(RuntimeError, match=f"greater than {most}"):
+        torch.randperm(most + 2, dtype=getattr(torch, dtype))
+
+
 @pytest.mark.parametrize("name", ["add", "sub", "rsub"])
 def test_a_factor_is_a_number_alone(name):
     call, t = getattr(torch, name), torch.ones(2)

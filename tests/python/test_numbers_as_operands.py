@@ -37,13 +37,16 @@ def test_operands_are_tensors_but_where_a_number_may_stand(torch):
 
 def test_one_of_the_operands_is_a_tensor(torch):
     x = torch.ones(3, dtype=torch.int64)
-    arithmetic = (torch.add, torch.sub, torch.mul, torch.div, torch.floor_divide)
-    for function in (
-        *(torch.pow, torch.remainder, torch.bitwise_and, torch.special.zeta, *arithmetic),
-        *(torch.subtract, torch.multiply, torch.divide, torch.true_divide),
-    ):
+    sums = (torch.add, torch.sub, torch.mul, torch.div, torch.floor_divide)
+    sums += (torch.subtract, torch.multiply, torch.divide, torch.true_divide)
+    for function in (torch.pow, torch.remainder, torch.bitwise_and, torch.special.zeta, *sums):
         assert function(2, x).equal(function(torch.tensor(2), x)), function.__name__
         assert function(x, 2).shape == (3,)
+        if function in sums:  # there numbers alone have a sum as well
+            found, wanted = function(3, 2), function(torch.tensor(3), torch.tensor(2))
+            assert found.equal(wanted) and found.dtype is wanted.dtype, function.__name__
+            assert (function(3, 2.5) + torch.ones((), dtype=torch.half)).dtype is torch.float32
+            continue
         with pytest.raises(TypeError):
             function(2, 3)
     assert torch.sub(2.5, x, alpha=2).tolist() == [0.5, 0.5, 0.5]

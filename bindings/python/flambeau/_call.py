@@ -197,14 +197,20 @@ _WANTED = {
 }
 
 
+def _as_double(value):
+    if isinstance(value, (str, bytes)):
+        raise TypeError("a text is no number, although Python makes one of it")
+    return float(value)
+
+
 def _as_doubles(value):
     several = getattr(value, "ndim", 1) and hasattr(value, "__iter__")
-    return [float(v) for v in value] if several else [float(value)]
+    return [_as_double(v) for v in (value if several else [value])]
 
 
 # What C takes for a value of a kind; a nullable number is a list of one.
 _MADE = {
-    **{"ints": _as_ints, "doubles": _as_doubles, "int": index, "size": index, "double": float},
+    **{"ints": _as_ints, "doubles": _as_doubles, "int": index, "size": index, "double": _as_double},
     **{"bool": _bool, "dtype": lambda value: dtype_of(value)._code, "device": _device_code},
     **{"string": lambda value: value.encode(), "handle": lambda value: value._h},
 }
@@ -317,6 +323,9 @@ def _view_dtype(input, size):
 _OTHER_FORMS = {"view": ("dtype", _view_dtype)}
 
 
+_OF_NUMBERS = {"add", "sub", "mul", "div", "floor_divide"}
+
+
 def _slow(function, name, parameters, values, *rest):
     """Calls `function` after converting each value by its parameter's kind. `values` are in C
     order."""
@@ -326,8 +335,8 @@ def _slow(function, name, parameters, values, *rest):
             return found
     keep, arguments = [], []
     by_name = {p[0]: p for p in parameters}
-    # A number stands for an operand beside others that are tensors.
-    alone = not any(hasattr(v, "_h") for v in values)
+    # A number stands for an operand beside others that are tensors, or in the sums of numbers.
+    alone = name not in _OF_NUMBERS and not any(hasattr(v, "_h") for v in values)
     for position, (row, value) in enumerate(zip(by_name.values(), values)):
         parameter, kind, enum, _ = row
         if type(value) is object:  # the generated modules' marker of what was not given

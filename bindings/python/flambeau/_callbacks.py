@@ -7,8 +7,10 @@ the caller."""
 
 from . import _deprecated, _thread_state
 from ._call import _NULL, _fast, _raise, ffi, wrap
+from ._library import owner
 
-_alive = set()  # handles cffi made; they live until dropped
+_alive = owner.alive  # handles cffi made; they live until dropped
+_count = int(ffi.cast("uintptr_t", ffi.addressof(_fast, "flam_tensor_use_count")))
 DROP = ffi.addressof(_fast, "flam_py_drop")
 DROP_SECOND = ffi.addressof(_fast, "flam_py_drop_second")  # of what a callback gets
 OK, CALLBACK = 0, 19  # FLAM_OK, FLAM_ERROR_CALLBACK
@@ -17,17 +19,20 @@ OK, CALLBACK = 0, 19  # FLAM_OK, FLAM_ERROR_CALLBACK
 ffi.def_extern(name="flam_py_error_set_drop")(_alive.discard)
 
 
-def keep(value):
-    """A `void *` that stands for `value` until `DROP` is called on it."""
+def keep(value, tensor=None):
+    """A `void *` that stands for `value` until `DROP` is called on it. What is kept for a tensor
+    alone is found by Python's garbage collector."""
     handle = ffi.new_handle(value)
     _alive.add(handle)
+    if tensor is not None:
+        owner.hang(tensor, handle, int(ffi.cast("uintptr_t", tensor._h)), _count)
     return handle
 
 
-def table(kind, value, **functions):
-    """A struct of callbacks of this C type, whose `user` stands for `value`."""
+def table(kind, value, tensor=None, **functions):
+    """A struct of callbacks of this C type, whose `user` stands for `value`, kept for a tensor."""
     made = ffi.new(f"{kind} *")
-    made.struct_size, made.user, made.drop = ffi.sizeof(kind), keep(value), DROP
+    made.struct_size, made.user, made.drop = ffi.sizeof(kind), keep(value, tensor), DROP
     for name, function in functions.items():
         setattr(made, name, function)
     return made

@@ -133,7 +133,7 @@ def disabled_torch_function(func, types, args=(), kwargs=None):
     return NotImplemented
 
 
-class Tensor(owner.Owner, metaclass=_TensorMeta):
+class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
     """A multi-dimensional array with a gradient."""
 
     __slots__ = ("_grad_object", "__dict__", "__weakref__")

@@ -181,9 +181,13 @@ Tensor randint(int64_t low, int64_t high, DimsView size, Generator* g, Dtype dty
 
 Tensor randperm(int64_t n, Generator* g, Dtype dtype, Device device, bool requires_grad) {
   check(n >= 0, Code::invalid_argument, "n must be non-negative, got ", n);
+  if (dtype == Dtype::none) dtype = Dtype::i64;
+  const int64_t most = is_floating(dtype) ? int64_t{1} << digits_of(dtype) : range_of(dtype).second;
+  check(n - 1 <= most, Code::invalid_argument, "n cannot be greater than ", most, " + 1 for ",
+        name_of(dtype), ", which holds no more whole numbers from 0 on, got ", n);
   const Device where = resolve(device_or_default(device));
   const Tensor t = random_permutation(n, fixed_state(op::randperm, g, where));
-  return finished(to(t, where, dtype == Dtype::none ? Dtype::i64 : dtype), requires_grad);
+  return finished(to(t, where, dtype), requires_grad);
 }
 
 // Numbers drawn in C order, in x's order of dimensions.

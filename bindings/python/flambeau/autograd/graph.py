@@ -189,15 +189,18 @@ def increment_version(tensor):
 
 
 class RemovableHandle:
-    """What registering a hook returns."""
+    """What registering a hook returns. What the hook's function refers to goes with the hook."""
 
-    __slots__ = ("_handle",)
+    __slots__ = ("_handle", "_hook")
 
-    def __init__(self, handle):
-        self._handle = handle
+    def __init__(self, handle, hook=None):
+        self._handle, self._hook = handle, hook and weakref.ref(hook)
 
     def remove(self):
         _fast.flam_hook_remove(self._handle._h)
+        hook = self._hook and self._hook()
+        if hook:
+            hook.function = _keeps
 
     def __enter__(self):
         return self
@@ -206,11 +209,15 @@ class RemovableHandle:
         self.remove()
 
 
+def _keeps(grad):
+    """What a hook does after it was removed."""
+
+
 class _Hook:
     """The function behind `void *user`, and the object it was registered on where it should see
     that one."""
 
-    __slots__ = ("function", "tensor")
+    __slots__ = ("function", "tensor", "__weakref__")
 
     def __init__(self, function, tensor=None):
         self.function, self.tensor = function, tensor
@@ -260,10 +267,11 @@ def _on_node(node, function, before):
     return RemovableHandle(api.node_register_hook(node._handle, made, before))
 
 
-def _callback(function, tensor=None):
-    made = table("flam_hook_callback", _Hook(function, tensor), call=_run)
-    made.absent = tensor is None
-    return made
+def _registered(register, tensor, hook):
+    kept_for = tensor if tensor.is_leaf else None  # a hook of another one is its operation's
+    made = table("flam_hook_callback", hook, kept_for, call=_run)
+    made.absent = hook.tensor is None
+    return RemovableHandle(register(tensor, made), hook)
 
 
 def register_hook(tensor, function):
@@ -271,13 +279,13 @@ def register_hook(tensor, function):
     comes by the tensor's operation, from others of its results, without a gradient of it."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    return RemovableHandle(api.tensor_register_hook(tensor, _callback(function)))
+    return _registered(api.tensor_register_hook, tensor, _Hook(function))
 
 
 def register_post_accumulate_grad_hook(tensor, function):
     """Runs `function(tensor)` after a leaf's gradient was accumulated."""
-    made = _callback(function, weakref.ref(tensor))
-    return RemovableHandle(api.tensor_register_post_accumulate_grad_hook(tensor, made))
+    hook = _Hook(function, weakref.ref(tensor))
+    return _registered(api.tensor_register_post_accumulate_grad_hook, tensor, hook)
 
 
 class _MultiHandle(RemovableHandle):

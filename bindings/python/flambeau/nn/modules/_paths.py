@@ -45,7 +45,7 @@ def _put(handle, module, name):
         return
     if parameter is not None:
         there = parameter._inside() if is_lazy(parameter) else parameter
-        api.module_set_parameter(handle, name, there)
+        api.module_name_parameter(handle, name, there)
     elif child is not None and not _holds(child, module, set()):
         api.module_set_child(handle, name, handle_of(child))
 
