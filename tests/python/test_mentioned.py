@@ -38,7 +38,7 @@ def test_safetensors_own_package_can_read_our_dtypes(torch):
 
 @pytest.mark.parametrize(
     "name",
-    "quasirandom.SobolEngine masked.MaskedTensor masked.masked_tensor masked.softmax "
+    "masked.MaskedTensor masked.masked_tensor "
     "linalg.eig linalg.eigvals "
     "utils.checkpoint.create_selective_checkpoint_contexts".split(),
 )
