@@ -295,9 +295,14 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
   }
   const DimsView sizes = same_shape ? first.sizes() : DimsView(shape);
 
+  bool in_c_order = same_shape || std::ranges::find(sizes, 1) == sizes.end();
+  for (size_t i = 0; i < n; ++i) in_c_order &= inputs[i]->is_contiguous();
+  Dims strides;  // empty: C order
+  if (!in_c_order) strides = dense_strides({inputs, n}, sizes);
+
   if (into_) {
     const Tensor& target = into_->target();
-    into_->prepare(sizes, result, device_);
+    into_->prepare(sizes, result, device_, strides);
     if (target.dtype() == result && !overlaps_operand(target)) {
       const Tensor& y = adopt_target();
       run_map(op_, k, dtype, y, {inputs, n}, params);
@@ -310,10 +315,8 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
     return t;
   }
 
-  bool in_c_order = true;
-  for (size_t i = 0; i < n; ++i) in_c_order &= inputs[i]->is_contiguous();
   Tensor y = in_c_order ? flambeau::empty(sizes, result, device_)
-                        : empty_strided(sizes, dense_strides({inputs, n}, sizes), result, device_);
+                        : empty_strided(sizes, strides, result, device_);
   run_map(op_, k, dtype, y, {inputs, n}, params);
   return y;
 }

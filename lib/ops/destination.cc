@@ -139,7 +139,7 @@ void rebase_history(const Tensor& t, Ref<Node> node) {
   autograd_data(t).fresh_at = t.version() - 1;  // stale: made anew from the base's
 }
 
-void Destination::prepare(DimsView sizes, Dtype dtype, Device device) {
+void Destination::prepare(DimsView sizes, Dtype dtype, Device device, DimsView strides) {
   const Tensor& t = target_;
   check(t.device() == device, Code::device_mismatch,
         "Expected all tensors to be on the same device, but ", op_, is_out() ? "(out=...)" : "_",
@@ -150,6 +150,7 @@ void Destination::prepare(DimsView sizes, Dtype dtype, Device device) {
   if (!same && is_out()) {
     ops::warn_of_resize(t, sizes);
     ops::resize_(t, sizes);
+    if (!strides.empty()) t.impl()->set_geometry(t.offset(), sizes, strides);
   } else {
     check(same, Code::shape, op_, "_: output with shape ", ShapeText{t.sizes()},
           " doesn't match the broadcast shape ", ShapeText{sizes});

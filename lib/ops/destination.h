@@ -23,8 +23,9 @@ class Destination {
   bool is_out() const { return kind_ != inplace; }
   bool written() const { return written_; }
 
-  // Throws where a result of that shape, dtype and device does not fit; an out= is resized.
-  void prepare(DimsView sizes, Dtype dtype, Device device);
+  // Throws where a result of that shape, dtype and device does not fit; an out= is resized, and
+  // gets these strides then, those of C order where there are none.
+  void prepare(DimsView sizes, Dtype dtype, Device device, DimsView strides = {});
   // Counts the target as written by this op and returns the version that it had before.
   uint32_t adopt();
   // The target, holding the op's result, which is copied where the op has not written it.

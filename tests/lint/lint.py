@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cycles
 import formatting
 import layers
 import python_layers
@@ -62,6 +63,7 @@ def main() -> int:
     faults += std_headers.check(ROOT, files)
     faults += shape.check(ROOT, files)
     faults += torn.check(ROOT, files)
+    faults += cycles.check(ROOT, files)
     print("\n".join(faults))
     print(
         f"lint: {len(faults)} faults in {len(files)} files"

@@ -207,3 +207,11 @@ def test_samples_have_their_law(torch, device, count, name, i, bits):
         slack = float(law.cdf(cut + near) - law.cdf(cut - near))
         spread = math.sqrt(max(want * (1 - want), 1 / count) / count)
         assert abs(found - want) < 5 * spread + slack, (cut, want, found)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_an_exponential_draw_is_never_zero(torch, dtype):
+    """Of which programs take logarithms. One in 2**24 would be."""
+    torch.manual_seed(0)
+    drawn = torch.empty(2**26, dtype=getattr(torch, dtype), device="cpu").exponential_()
+    assert drawn.min() > 0

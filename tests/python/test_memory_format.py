@@ -1,5 +1,7 @@
 """Orders of dimensions: results lie with their channels last where operands do, as in torch."""
 
+import itertools
+
 import flambeau as torch
 import pytest
 from flambeau.nn import functional as F
@@ -154,3 +156,29 @@ def test_what_is_made_like_a_tensor_has_its_strides(name, sizes):
     x = torch.rand(sizes)
     for like in x, x.to(memory_format=torch.channels_last), x.transpose(0, 1):
         assert LIKE[name](like).stride() == like.stride()
+
+
+FILLED = {
+    "exp": lambda x, out: torch.exp(x, out=out),
+    "eq": lambda x, out: torch.eq(x, 0, out=out),
+    "add": lambda x, out: torch.add(x, torch.randn(x.shape[-1]), out=out),
+    "add before": lambda x, out: torch.add(torch.randn(x.shape[-1]), x, out=out),
+}
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_a_destination_that_is_resized_gets_the_order_of_the_operands(name):
+    for order in itertools.permutations(range(3)):
+        for x in (torch.randn(2, 3, 4), torch.randn(2, 3, 8)[..., ::2]):
+            step, x = x.stride(-1), x.permute(order)
+            out = FILLED[name](x, torch.empty(0, dtype=torch.bool if name == "eq" else x.dtype))
+            assert out.stride() == tuple(s // step for s in x.stride()), order
+            kept = torch.empty(x.shape, dtype=out.dtype)
+            assert FILLED[name](x, kept).is_contiguous()
+
+
+@pytest.mark.parametrize("kind", [torch.channels_last, torch.contiguous_format])
+def test_strides_of_single_elements_are_those_of_the_operand_that_broadcasts(kind):
+    x, bias = torch.rand(10, 3, 1, 1).to(memory_format=kind), torch.rand(3, 1, 1)
+    assert (x + bias).stride() == (bias + x).stride() == x.stride()
+    assert torch.equal(bias + x, x.contiguous() + bias)

@@ -97,6 +97,24 @@ def test_special_functions_have_torchs_names():
     assert not hasattr(torch.special, "expit_")
 
 
+def test_functions_of_elements_of_several_tensors(torch):
+    x = torch.tensor([[1.0, 2], [3, 4]])
+    assert x.clone().map_(torch.tensor([1.0, 0]), lambda a, b: a * b).tolist() == [[1, 0], [3, 0]]
+    found = x.clone().map2_(torch.tensor([1.0, 0]), torch.ones(2, 1), lambda a, b, c: a * b + c)
+    assert found.tolist() == [[2, 1], [4, 1]]
+    for given in ((x.clone().requires_grad_(), x, x), (x, x, x.clone().requires_grad_())):
+        with pytest.raises(RuntimeError, match="requires grad"):
+            given[0].map2_(*given[1:], lambda a, b, c: a)
+
+
+@pytest.mark.parametrize("name", ["linspace", "logspace"])
+def test_ends_may_be_tensors_without_their_gradients(torch, name):
+    call, a, b = getattr(torch, name), torch.tensor(1.0, requires_grad=True), torch.tensor(3)
+    for ends in ((a, b), (1, b), (a, 3.0)):
+        found = call(*ends, 4)
+        assert found.equal(call(1.0, 3.0, 4)) and not found.requires_grad
+
+
 def test_errors_are_of_the_types_that_programs_catch():
     with pytest.raises(NotImplementedError):
         torch.nn.functional.gelu(torch.arange(3))

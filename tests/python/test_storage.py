@@ -246,3 +246,44 @@ def test_storages_by_dtype_and_their_size():
         empty, larger = torch.ones(0, dtype=dtype).storage(), torch.ones(100, dtype=dtype).storage()
         assert t.storage().__sizeof__() - empty.__sizeof__() == 10 * dtype.itemsize
         assert larger.__sizeof__() - empty.__sizeof__() == 100 * dtype.itemsize
+
+
+@pytest.mark.parametrize("order", ["big", "little", "native"])
+@pytest.mark.parametrize("kind", ["Short", "Int", "Long", "Float", "Double", "Byte", "Bool"])
+def test_a_buffer_is_read_in_its_order_of_bytes(kind, order):
+    made = getattr(torch, f"{kind}Storage")
+    numbers = (
+        torch.tensor([1, 0, 1], dtype=torch.uint8) if kind == "Bool" else torch.tensor([1, 2, 300])
+    )
+    whole = numbers.to(torch.uint8 if kind == "Byte" else made.dtype).numpy()
+    data = whole.astype(whole.dtype.newbyteorder({"big": ">", "little": "<", "native": "="}[order]))
+    found = made.from_buffer(bytearray(data.tobytes()), order)
+    assert isinstance(found, made) and found.tolist() == whole.tolist()
+    part = made.from_buffer(bytearray(data.tobytes()), order, 1, data.itemsize)
+    assert part.tolist() == whole[1:2].tolist()
+
+
+def test_a_buffer_of_other_lengths_or_orders_is_refused():
+    with pytest.raises(ValueError, match="no whole number"):
+        torch.IntStorage.from_buffer(bytearray(6), "little")
+    with pytest.raises(ValueError, match="byte_order"):
+        torch.IntStorage.from_buffer(bytearray(4), "middle")
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.uint8, torch.int16, torch.bfloat16, torch.int32, torch.float64]
+)
+def test_bytes_of_elements_turn_around(dtype):
+    made = torch.UntypedStorage(list(range(16)))
+    made.byteswap(dtype)
+    n = dtype.itemsize
+    assert made.tolist() == [i // n * n + n - 1 - i % n for i in range(16)]
+    assert made.resizable() and made._resize_(20) is made and len(made) == 20
+
+
+def test_a_view_of_a_storage_stays_within_it_unless_its_shape_is_new():
+    t = torch.randn(2)
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 8"):
+        t.set_(t.untyped_storage(), 99, (2,))
+    assert t.set_(t.untyped_storage(), 99, (1, 2)).storage_offset() == 99
+    assert t.untyped_storage().nbytes() == 101 * 4

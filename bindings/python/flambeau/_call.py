@@ -216,6 +216,7 @@ _MADE = {
 }
 _NUMERIC = "int", "size", "double", "bool"
 _PLACES = "dim", "dim0", "dim1", "start"  # of one number, no tensor with dimensions
+_SPACED = "linspace", "logspace"  # their ends may be tensors, whose gradients they do not have
 
 
 def listed(value, name, position, parameter):
@@ -283,6 +284,8 @@ def _convert(name, position, parameter, kind, enum, value, keep):
         return [enum or 0]
     if value is None and nullable:
         return [_NULL, 0] if kind in ("ints", "doubles", "tensors", "strings") else [_NULL]
+    if name in _SPACED and hasattr(value, "_h"):
+        value = value.detach()
     if kind == "tensors":
         return [handles(listed(value, name, position, parameter)), len(value)]
     try:

@@ -137,8 +137,8 @@ def get_num_interop_threads():
 
 def set_num_interop_threads(num_threads):
     """Accepted; operations of one program run one after the other."""
-    if num_threads < 1:
-        raise RuntimeError("Expected positive number of threads")
+    if not 0 < num_threads < 2**31:
+        raise RuntimeError(f"Expected a positive number of threads, an int of C, got {num_threads}")
 
 
 def set_flush_denormal(mode):

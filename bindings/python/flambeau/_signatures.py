@@ -336,6 +336,12 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         )
         reach = sum((n - 1) * step for n, step in zip(size, steps)) + storage_offset + 1
         if reach > row.numel() and all(size) and storage_offset >= 0:
+            if size == self.shape:
+                raise RuntimeError(
+                    f"set_: sizes {list(size)}, strides {list(steps)} and a storage offset of "
+                    f"{storage_offset} need {reach} elements, which are out of bounds for storage "
+                    f"of size {row.nbytes}; another shape makes the storage grow"
+                )
             row.resize_(reach)
         source = row.as_strided(size, steps, storage_offset)
     self.data = source
@@ -352,8 +358,19 @@ def apply_(self, callable):
 
 def map_(self, tensor, callable):
     """Replaces every element of a cpu tensor by `callable` of it and of `tensor`'s; slow."""
-    pairs = zip(self.detach().reshape(-1).tolist(), tensor.expand(self.shape).reshape(-1).tolist())
-    made = tensor_of([callable(a, b) for a, b in pairs], dtype=self.dtype)
+    return _mapped(self, (tensor,), callable)
+
+
+def map2_(self, x, y, callable):
+    """Replaces every element of a cpu tensor by `callable` of it, `x`'s and `y`'s; slow."""
+    return _mapped(self, (x, y), callable)
+
+
+def _mapped(self, others, callable):
+    if any(t.requires_grad for t in (self, *others)):
+        raise RuntimeError("Can't call map_() on a tensor that requires grad. Use detach() first.")
+    rows = (t.expand(self.shape).reshape(-1).tolist() for t in (self, *others))
+    made = tensor_of([callable(*row) for row in zip(*rows)], dtype=self.dtype)
     return self.copy_(made.reshape(self.shape))
 
 
@@ -392,7 +409,17 @@ FUNCTIONS = {
 }
 _METHODS = (
     *(adjoint, apply_, bernoulli_, dim_order, gather, index_put, index_put_, is_nonzero),
-    *(is_same_size, is_set_to, map_, nonzero, polygamma, polygamma_, put_, repeat_interleave),
+    *(
+        is_same_size,
+        is_set_to,
+        map2_,
+        map_,
+        nonzero,
+        polygamma,
+        polygamma_,
+        put_,
+        repeat_interleave,
+    ),
     *(scatter, scatter_, set_, sum_to_size, swapaxes, swapaxes_, tensor_split),
     *(_MOMENTS["std"], _MOMENTS["var"], __array_wrap__),
 )

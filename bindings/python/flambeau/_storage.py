@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import sys
 import weakref
 
 from ._call import _fast, ffi
@@ -99,6 +100,15 @@ class UntypedStorage:
             whole = self._tensor.detach().__deepcopy__(memo)
             found = memo[id(self)] = type(self)(whole)
         return found
+
+    def byteswap(self, dtype):
+        """Turns the bytes of each element of this dtype around."""
+        n = dtype.itemsize
+        rows = self._elements().view(NAMES["uint8"])[: self.nbytes() // n * n].view(-1, n)
+        rows.copy_(rows.flip(1))
+
+    def resizable(self):
+        return True
 
     def resize_(self, size):
         """Grows the memory, which all tensors over it see."""
@@ -226,6 +236,7 @@ for _name in "clone pin_memory".split():
 for _name in (name.removesuffix("Tensor").lower() for name in DTYPE_NAMES):
     setattr(UntypedStorage, _name, _of_tensor(_name, lambda self, found: TypedStorage(found)))
 UntypedStorage.__copy__ = UntypedStorage.clone
+UntypedStorage._resize_ = UntypedStorage.resize_
 
 
 class _StorageType(type):
@@ -238,6 +249,24 @@ class _StorageType(type):
 
     def __instancecheck__(cls, value):
         return isinstance(value, TypedStorage) and value.dtype is cls.dtype
+
+    def from_buffer(cls, buffer, byte_order="native", count=-1, offset=0):
+        """The elements of an object with a buffer, copied; bytes of "big", "little" or the
+        machine's order. Of truth values each byte is one."""
+        if byte_order not in ("native", "little", "big"):
+            raise ValueError(f'byte_order is "native", "little" or "big", not {byte_order!r}')
+        kind = cls.dtype
+        values = frombuffer(bytearray(buffer), dtype=NAMES["uint8"], offset=offset)
+        values = values[: None if count < 0 else count * kind.itemsize]
+        if values.numel() % kind.itemsize:
+            raise ValueError(
+                f"{values.numel()} bytes are no whole number of elements of {kind}, of "
+                f"{kind.itemsize} bytes each"
+            )
+        made = TypedStorage(values.bool() if kind is NAMES["bool"] else values.clone().view(kind))
+        if byte_order not in ("native", sys.byteorder):
+            made.byteswap(kind)
+        return made
 
     def from_file(cls, filename, shared=False, size=0):
         return TypedStorage(from_file(filename, shared, size, dtype=cls.dtype))

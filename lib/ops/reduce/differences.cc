@@ -88,7 +88,7 @@ Tensor uneven_slope(const Tensor& x, int64_t dim, const Tensor& places, int64_t 
   };
   const auto twice = [](const Tensor& t) { return mul(t, num(int64_t{2})); };
   const auto over = [](const Tensor& t, const Tensor& p, const Tensor& q) {
-    return div(div(t, p), q);
+    return div(t, mul(p, q));
   };
   std::vector<Tensor> parts;
   if (edge_order == 1) {

@@ -125,17 +125,16 @@ def _parts(tree, kind):
 def tree_flatten(tree, is_leaf=None):
     """(leaves, spec): the leaves from left to right, and what `tree_unflatten` needs."""
     leaves = []
+    return leaves, _spec_of(tree, is_leaf, leaves)
 
-    def walk(node):
-        kind = _kind(node, is_leaf)
-        if kind is None:
-            leaves.append(node)
-            return LeafSpec()
-        children, context = _parts(node, kind)
-        return TreeSpec(kind, context, [walk(child) for child in children])
 
-    spec = walk(tree)
-    return leaves, spec
+def _spec_of(node, is_leaf, leaves):
+    kind = _kind(node, is_leaf)
+    if kind is None:
+        leaves.append(node)
+        return LeafSpec()
+    children, context = _parts(node, kind)
+    return TreeSpec(kind, context, [_spec_of(child, is_leaf, leaves) for child in children])
 
 
 def tree_unflatten(leaves, treespec):
@@ -151,15 +150,14 @@ def tree_unflatten(leaves, treespec):
             f"tree_unflatten(leaves, treespec): `leaves` has length {len(leaves)} but the spec "
             f"refers to a pytree that holds {treespec.num_leaves} items ({treespec})."
         )
-    rest = iter(leaves)
+    return _built(treespec, iter(leaves))
 
-    def build(spec):
-        if spec.is_leaf():
-            return next(rest)
-        make = (_NAMED_KIND if spec.type == _NAMED else _KINDS[spec.type])[1]
-        return make([build(child) for child in spec._children], spec._context)
 
-    return build(treespec)
+def _built(spec, rest):
+    if spec.is_leaf():
+        return next(rest)
+    make = (_NAMED_KIND if spec.type == _NAMED else _KINDS[spec.type])[1]
+    return make([_built(child, rest) for child in spec._children], spec._context)
 
 
 def tree_iter(tree, is_leaf=None):

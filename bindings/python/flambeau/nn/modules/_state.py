@@ -27,6 +27,23 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 _EXTRA = "_extra_state"
 
 
+def _load_below(module, state, prefix, metadata, assign, found):
+    """Loads a module and its children from what of the state begins with `prefix`; `found` are the
+    keys that are missing, those that nobody expects, and errors."""
+    missing, unexpected, errors = found
+    local = dict(metadata.get(prefix[:-1], {}))
+    if assign:
+        local["assign_to_params_buffers"] = True
+    module._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = f"{prefix}{name}."
+            part = {k: v for k, v in state.items() if k.startswith(below)}
+            _load_below(child, part, below, metadata, assign, found)
+    for hook in module._load_state_dict_post_hooks.values():
+        hook(module, _IncompatibleKeys(missing, unexpected))
+
+
 class StateMixin:
     """The part of Module that saves and loads."""
 
@@ -121,37 +138,18 @@ class StateMixin:
         """Copies tensors by name into this module; with `strict` every name must match."""
         if not hasattr(state_dict, "keys"):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        missing, unexpected, errors = [], [], []
+        missing, unexpected, errors = found = [], [], []
         metadata = getattr(state_dict, "_metadata", {})
-        state_dict = OrderedDict(state_dict)
-
-        def load(module, local_state, prefix):
-            local = dict(metadata.get(prefix[:-1], {}))
-            if assign:
-                local["assign_to_params_buffers"] = True
-            module._load_from_state_dict(
-                local_state, prefix, local, True, missing, unexpected, errors
-            )
-            for name, child in module._modules.items():
-                if child is not None:
-                    below = f"{prefix}{name}."
-                    load(
-                        child, {k: v for k, v in local_state.items() if k.startswith(below)}, below
-                    )
-            for hook in module._load_state_dict_post_hooks.values():
-                hook(module, _IncompatibleKeys(missing, unexpected))
-
-        load(self, state_dict, "")
-        load = None  # held itself
+        _load_below(self, OrderedDict(state_dict), "", metadata, assign, found)
         if strict:
             for keys, what in (unexpected, "Unexpected"), (missing, "Missing"):
                 if keys:
                     names = ", ".join(f'"{key}"' for key in keys)
                     errors.insert(0, f"{what} key(s) in state_dict: {names}. ")
         if errors:
-            found = "\n\t".join(errors)
+            told = "\n\t".join(errors)
             raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{found}"
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{told}"
             )
         return _IncompatibleKeys(missing, unexpected)
 
