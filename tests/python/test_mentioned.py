@@ -5,6 +5,7 @@ import copy
 import functools
 import importlib
 import pickle
+import sys
 
 import pytest
 
@@ -215,3 +216,39 @@ def test_methods_of_torchs_dispatcher_say_so_by_their_names(torch):
     for name in ("_make_wrapper_subclass", "_lazy_clone", "_view_func"):
         with pytest.raises(NotImplementedError, match=f"torch.Tensor.{name} is unsupported: "):
             getattr(torch.Tensor, name)(torch.ones(2))
+
+
+def test_what_packages_ask_on_their_way(torch):
+    """Whether a program is traced, compiled or differentiated forward: it never is."""
+    assert torch.torch is torch and torch.Future is torch.futures.Future
+    assert not any(isinstance(3, getattr(torch, f"Sym{kind}")) for kind in ("Int", "Float", "Bool"))
+    x = torch.ones(1)
+    found = torch.autograd.forward_ad.unpack_dual(x)
+    assert found.primal is x and found.tangent is None
+    assert not any(torch.is_autocast_enabled(kind) for kind in ("cpu", "cuda", "mps", "xpu"))
+    with pytest.raises(RuntimeError):
+        torch.is_autocast_enabled("nonsense")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from torch.fx.node import Node",
+        "from torch.fx.experimental.proxy_tensor import get_proxy_mode as g; assert g() is None",
+        "from torch._subclasses.fake_tensor import is_fake, FakeTensor; assert not is_fake(1)",
+        "import torch._inductor.config as config; config.coordinate_descent_tuning = True",
+        "from torch.futures import Future, collect_all",
+        "from torch.distributed.optim import ZeroRedundancyOptimizer",
+        "from torch.distributed._tensor import DTensor",
+        "import torch.utils.data._utils.collate as c; c.default_collate([1])",
+    ],
+)
+def test_modules_that_packages_import_from(statement, monkeypatch):
+    from flambeau import as_torch
+
+    finder = as_torch._Finder()
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    before = {name for name in sys.modules if name.split(".")[0] == "torch"}
+    exec(statement, {})
+    for name in {n for n in sys.modules if n.split(".")[0] == "torch"} - before:
+        del sys.modules[name]

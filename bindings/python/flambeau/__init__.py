@@ -24,11 +24,11 @@ globals().update(_checks)
 _torch._package = _sys.modules[__name__]
 
 _PACKAGES = (
-    "_C __config__ __future__ _dynamo _higher_order_ops _utils accelerator amp ao as_torch "
-    "autograd backends compiler cpu cuda distributed distributions fft foreach func functional fx "
-    "hub jit library linalg masked multiprocessing nn onnx ops optim overrides profiler "
-    "quasirandom random safetensors serialization signal special storage testing types utils "
-    "version"
+    "_C __config__ __future__ _dynamo _higher_order_ops _inductor _subclasses _utils accelerator "
+    "amp ao as_torch autograd backends compiler cpu cuda distributed distributions fft foreach "
+    "func functional futures fx hub jit library linalg masked multiprocessing nn onnx ops optim "
+    "overrides profiler quasirandom random safetensors serialization signal special storage "
+    "testing types utils version"
 )
 _LAZY = {
     "_native": "affine_grid_generator batch_norm binary_cross_entropy_with_logits constant_pad_nd "
@@ -37,6 +37,7 @@ _LAZY = {
     "native_layer_norm norm_except_dim nuclear_norm poisson_nll_loss",
     "_places": "get_include get_library",
     "_streams": "Event Stream",
+    "_symbols": "SymBool SymFloat SymInt",
     "accelerator": "get_device_module",
     "amp": "GradScaler autocast",
     "amp.autocast_mode": "clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
@@ -44,6 +45,7 @@ _LAZY = {
     "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
     "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype",
     "compiler": "compile",
+    "futures": "Future",
     "func": "vmap",
     "overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
     "serialization": "load save",
@@ -59,6 +61,8 @@ def __getattr__(name):
 
         if name[9:] in foreach.__all__:
             return getattr(foreach, name[9:])
+    if name == "torch":  # packages write torch.torch.Tensor
+        return _sys.modules[__name__]
     if name in _OF_TORCH:
         value = globals()[name] = getattr(_torch, name)
         return value

@@ -14,6 +14,7 @@ from .._types import bfloat16, device, float16, float32, float64
 
 _DTYPES = (bfloat16, float16)
 _AVAILABLE = ("cpu", "cuda", "sim")
+_ELSEWHERE = frozenset("hpu ipu maia mps mtia xla xpu".split())  # torch's, where nothing is cast
 
 
 def is_autocast_available(device_type):
@@ -97,7 +98,7 @@ class autocast(Scope):
 
 def is_autocast_enabled(device_type="cuda"):
     """Whether autocast of a kind of device is on."""
-    return api.autocast_enabled(_known(device_type))
+    return device_type not in _ELSEWHERE and api.autocast_enabled(_known(device_type))
 
 
 def get_autocast_dtype(device_type):

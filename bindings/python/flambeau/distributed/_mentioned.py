@@ -16,7 +16,7 @@ _WHY = (
 _PLACEMENTS = Partial, Placement, Replicate, Shard, _StridedShard
 _MODULES = {
     "_composable": "",
-    "_composable.fsdp": "fully_shard",
+    "_composable.fsdp": "FSDPModule fully_shard",
     "_functional_collectives": "AsyncCollectiveTensor all_to_all_single_autograd",
     "autograd": "backward context",
     "checkpoint": "FileSystemReader FileSystemWriter async_save load save",
@@ -29,6 +29,7 @@ _MODULES = {
     "fsdp": "CPUOffload CPUOffloadPolicy FSDPModule FullyShardedDataParallel(Module) "
     "MixedPrecision MixedPrecisionPolicy OffloadPolicy ShardingStrategy StateDictType fully_shard",
     "nn": "RemoteModule(Module)",
+    "optim": "PostLocalSGDOptimizer ZeroRedundancyOptimizer",
     "rpc": "RRef TensorPipeRpcBackendOptions init_rpc remote rpc_async rpc_sync shutdown",
     "tensor": "DTensor distribute_module distribute_tensor",
     "tensor._utils": "compute_local_shape_and_global_offset",
@@ -55,4 +56,5 @@ def install():
     for path in "tensor", "tensor.placement_types":
         module = sys.modules[f"{__package__}.{path}"]
         vars(module).update({k.__name__: k for k in _PLACEMENTS})
+    sys.modules[f"{__package__}._tensor"] = sys.modules[f"{__package__}.tensor"]  # its old name
     sys.modules[f"{__package__}._functional_collectives"].wait_tensor = wait_tensor

@@ -1,7 +1,7 @@
 """`torch.fx`: symbolic tracing is unsupported and says so; `wrap` and the classes that programs
 test with `isinstance` exist, so that a program which only mentions them runs."""
 
-from . import _refused
+from .. import _refused
 
 _WHY = (
     "flambeau records no graph of a program's Python. Call the module as it is; forward hooks give "
@@ -27,7 +27,7 @@ globals().update(_refused.names("torch.fx", _NAMES, _WHY))
 def __getattr__(name):
     if name != "GraphModule":
         raise AttributeError(f"module 'torch.fx' has no attribute {name!r}")
-    from .nn.modules.module import Module  # only here: fx alone needs no nn
+    from ..nn.modules.module import Module  # only here: fx alone needs no nn
 
     made = globals()[name] = _refused.kind("torch.fx", name, _WHY, Module)
     return made

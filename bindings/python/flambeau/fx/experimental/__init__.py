@@ -1,0 +1,1 @@
+"""`torch.fx.experimental`, as far as packages ask whether they are being traced."""
