@@ -7,6 +7,8 @@ import threading
 
 import pytest
 
+from examples.python import digits
+
 
 @pytest.fixture(autouse=True)
 def on_a_gpu(device):
@@ -14,16 +16,16 @@ def on_a_gpu(device):
         pytest.skip("the cpu has no graphs")
 
 
-def trained(torch, captured, optimizer, steps=100):
-    """Losses and parameters of a net with dropout after 3 eager steps and 100 more, replayed or
-    eager."""
+def trained(torch, captured, optimizer, steps=100, size=8):
+    """Losses and parameters of the digits' perceptron with dropout after 3 eager steps and 100
+    more, replayed or eager."""
     torch.manual_seed(5)
-    model = torch.nn.Sequential(
-        torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Dropout(0.4), torch.nn.Linear(32, 4)
-    ).to("cuda")
+    model = digits.mlp()
+    model.insert(3, torch.nn.Dropout(0.4))
+    model.to("cuda")
     optimizer = optimizer(model.parameters())
-    batches = torch.randn(steps + 3, 8, 16, device="cuda")
-    targets = torch.randint(0, 4, (steps + 3, 8), device="cuda")
+    (images, labels), _ = digits.digits(digits.ROOT / "examples/data/digits.safetensors")
+    batches, targets = (t[: (steps + 3) * size].to("cuda").split(size) for t in (images, labels))
     x, y = batches[0].clone(), targets[0].clone()
 
     def step():
