@@ -21,7 +21,7 @@ LAYERS = [
     "_tensor",
     "_factory",
     "_complex _contract _copies _debug_switches _deprecated _dlpack _exchange foreach _functions "
-    "_indexing _operators _signatures _storage _unique autograd linalg random "
+    "_indexing _operators _signatures _storage _unique _words autograd linalg random "
     "special",
     "_torch",
     "",  # every other package

@@ -380,3 +380,29 @@ def test_split_takes_sizes_under_one_name(size):
         x.split("3")
     with pytest.raises(TypeError, match="unexpected keyword argument 'split_sizes'"):
         x.split(split_sizes=[3, 7])
+
+
+def test_words_of_torch_name_what_c_calls_otherwise():
+    x = torch.eye(2) * 2
+    assert torch.det(input=x) == 4 and torch.matrix_power(input=x, n=2).equal(x * 2)
+    assert torch.inverse(input=x).equal(x / 4) and torch.slogdet(input=x)[0] == 1
+    assert torch.dropout(x, 0.5, train=False).equal(x)
+    assert torch.cholesky_solve(input=x, input2=x).equal(x / 4)
+    assert x.cholesky_solve(input2=x).equal(x / 4)
+    assert (
+        torch.isin(element=2, test_elements=x) and torch.isin(elements=x, test_element=2).sum() == 2
+    )
+    assert torch.index_put(input=x, indices=[torch.tensor(0)], values=torch.tensor(1.0))[0, 1] == 1
+    with pytest.raises(TypeError, match="both 'input' and 'A'"):
+        torch.det(input=x, A=x)
+    with pytest.raises(RuntimeError, match="at least one tensor of indices"):
+        x.index_put_([], torch.tensor(1.0))
+
+
+def test_one_probability_for_all():
+    x = torch.empty(1000)
+    assert 350 < torch.bernoulli(x, 0.5).sum() < 650 and x.bernoulli(p=1.0).sum() == 1000
+    out = torch.empty(0)
+    assert torch.bernoulli(x, 0.0, out=out) is out and out.sum() == 0
+    with pytest.raises(RuntimeError, match="p"):
+        x.bernoulli(2.0)

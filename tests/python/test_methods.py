@@ -71,6 +71,16 @@ def test_writes_by_index():
     assert t.put_(torch.tensor([5]), torch.tensor([7.0]))[1, 2] == 7
     added = torch.ones(2, 3).scatter(1, torch.tensor([[0], [2]]), 4.0, reduce="add")
     assert added.tolist() == [[5, 1, 1], [1, 1, 5]]
+    at = torch.tensor([[0], [2]])
+    for call, inplace in ((torch.scatter, False), (torch.Tensor.scatter_, True)):
+        x = torch.ones(2, 3)
+        found = call(x, dim=1, index=at, value=0.5)
+        assert found.equal(torch.ones(2, 3).scatter(1, at, 0.5)) and (found is x) is inplace
+        assert call(torch.ones(2, 3), 1, at, value=4.0, reduce="add").equal(added)
+        with pytest.raises(TypeError, match="value"):
+            call(x, 1, at, value=torch.ones(2, 1))
+        with pytest.raises(TypeError, match="value"):
+            call(x, 1, at, torch.ones(2, 1), value=1.0)
     product = torch.ones(2, 3).scatter_(1, torch.tensor([[0], [2]]), 4.0, reduce="multiply")
     assert product.tolist() == [[4, 1, 1], [1, 1, 4]]
 

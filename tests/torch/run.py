@@ -74,7 +74,7 @@ def main():
     here = str(pathlib.Path(__file__).resolve().parent)
     sys.path[:] = [p for p in sys.path if p != here]
     flambeau, torch = load()
-    from tests.torch import expressions, graph, hooks, modules, report, samples, walk
+    from tests.torch import expressions, graph, hooks, modules, report, samples, walk, words
     from tests.torch.library import Library
 
     beside = options.beside or options.device
@@ -88,6 +88,7 @@ def main():
         expressions.into(found, ours, theirs)
         graph.into(found, ours, theirs)
         hooks.into(found, ours, theirs)
+        words.into(found, ours, theirs)
     if layers or not some:
         modules.into(found, ours, theirs, [] if layers == ["all"] else layers, options.jobs)
     if operators or not some:

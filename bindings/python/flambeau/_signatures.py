@@ -47,11 +47,15 @@ def _reducing(plain, reduce_into):
     rules = {"add": "sum", "multiply": "prod"}
 
     def scatter(input, dim, index, *values, reduce=None, **named):
+        if "value" in named and "src" not in named and not values:
+            values = (named.pop("value"),)  # what torch calls a number that is scattered
+            if getattr(values[0], "shape", ()):
+                raise TypeError("scatter(): argument 'value' must be Number; a tensor is the 'src'")
         if reduce is None:
             return plain(input, dim, index, *values, **named)
         if reduce not in rules:
             raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce}")
-        src = values[0] if values else named.get("src", named.get("value"))
+        src = values[0] if values else named.get("src")
         if not isinstance(src, Tensor):
             src = input.new_full(index.shape, src)
         return reduce_into(input, dim, index, src, rules[reduce], include_self=True)
@@ -83,6 +87,14 @@ def bernoulli_(self, p=0.5, *, generator=None):
         return ops.TENSOR["bernoulli_"](self, p, generator=generator)
     drawn = ops.TORCH["bernoulli"](p.expand(self.shape), generator=generator)
     return self.copy_(drawn)
+
+
+def bernoulli(input, p=None, *, generator=None, out=None):
+    """Ones and zeros of the input's shape: with the probabilities that it holds, or `p` for all."""
+    if p is None:
+        return ops.TORCH["bernoulli"](input, generator=generator, out=out)
+    drawn = bernoulli_(ops._empty_like(input), p, generator=generator)
+    return drawn if out is None else fill(out, drawn, "bernoulli")
 
 
 def _splitting(plain):
@@ -286,19 +298,21 @@ def is_same_size(input, other):
     return input.shape == other.shape
 
 
-def index_put_(self, indices, values, accumulate=False):
-    """`self[indices] = values`, or with `accumulate` an addition to what is there, in place."""
-    _indexing.put(self, tuple(_slice_of(i) for i in indices), values, accumulate)
-    return self
+def index_put_(input, indices, values, accumulate=False):
+    """`input[indices] = values`, or with `accumulate` an addition to what is there, in place."""
+    if not len(indices):
+        raise RuntimeError("index_put_: expected at least one tensor of indices, but got none")
+    _indexing.put(input, tuple(_slice_of(i) for i in indices), values, accumulate)
+    return input
 
 
 def _slice_of(index):
     return slice(None) if index is None else index
 
 
-def index_put(self, indices, values, accumulate=False):
+def index_put(input, indices, values, accumulate=False):
     """A copy with `values` at `indices`."""
-    return index_put_(self.clone(), indices, values, accumulate)
+    return index_put_(input.clone(), indices, values, accumulate)
 
 
 def sum_to_size(self, *size):
@@ -356,9 +370,9 @@ def apply_(self, callable):
     return self.copy_(made.reshape(self.shape))
 
 
-def map_(self, tensor, callable):
-    """Replaces every element of a cpu tensor by `callable` of it and of `tensor`'s; slow."""
-    return _mapped(self, (tensor,), callable)
+def map_(self, other, callable):
+    """Replaces every element of a cpu tensor by `callable` of it and of `other`'s; slow."""
+    return _mapped(self, (other,), callable)
 
 
 def map2_(self, x, y, callable):
@@ -401,14 +415,24 @@ def detach_(input):
 FUNCTIONS = {
     f.__name__: f
     for f in (
-        *(adjoint, detach_, gather, index_put, index_put_, is_inference, is_nonzero, is_same_size),
+        *(
+            adjoint,
+            bernoulli,
+            detach_,
+            gather,
+            index_put,
+            index_put_,
+            is_inference,
+            is_nonzero,
+            is_same_size,
+        ),
         *(nonzero, norm, repeat_interleave, scalar_tensor, scatter, segment_reduce, swapaxes),
         *(split, tensor_split, *map(_of_any_number, ("atleast_1d", "atleast_2d", "atleast_3d"))),
         *_MOMENTS.values(),
     )
 }
 _METHODS = (
-    *(adjoint, apply_, bernoulli_, dim_order, gather, index_put, index_put_, is_nonzero),
+    *(adjoint, apply_, bernoulli, bernoulli_, dim_order, gather, index_put, index_put_, is_nonzero),
     *(
         is_same_size,
         is_set_to,

@@ -3,7 +3,16 @@ tensors, types, and the functions of tensors. `flambeau` shows all of it beside 
 
 from math import e, inf, nan, pi
 
-from . import _errors, _functions, _indexing, _memory_format, _operators, _signatures, _types
+from . import (
+    _errors,
+    _functions,
+    _indexing,
+    _memory_format,
+    _operators,
+    _signatures,
+    _types,
+    _words,
+)
 from ._default_device import get_default_device, set_default_device
 from ._deprecated import functions as _deprecated_functions
 from ._deprecated import tensor_types as _tensor_types
@@ -42,6 +51,7 @@ globals().update(
         **{name: getattr(_errors, name) for name in _ERRORS},
         **_types.NAMES,
         **_tensor_types.CPU,
+        **_words.FUNCTIONS,
         **_signatures.FUNCTIONS,
         **_deprecated_functions.FUNCTIONS,
         "clone": _memory_format.clone,

@@ -61,6 +61,14 @@ bool is_initialised();                         // CUDA, in this process
 int breaches();                                // so far
 void forgive();                                // a test broke it on purpose
 
+// What a program has of all devices now.
+struct Held {
+  size_t streams, events, graphs, bytes;
+  bool operator==(const Held&) const = default;
+};
+Held held();
+extern std::atomic<size_t> graphs;  // captured and executable ones
+
 // From now on the call of the function (of any where it is null) after `passed` of them answers
 // with this error, and so do the ones after it, `times` in all. One that loses a device is every
 // later call's answer. `heal` ends it; true where a call was answered so.

@@ -28,13 +28,18 @@ void count(cudaStreamCaptureMode mode, int by) {
 
 }  // namespace
 
+namespace cuda_runtime {
+std::atomic<size_t> graphs;
+}
+
 struct CUgraph_st {
   void* captured;
   int device;
+  CUgraph_st(void* captured, int device) : captured(captured), device(device) { ++graphs; }
+  ~CUgraph_st() { --graphs; }
 };
-struct CUgraphExec_st {
-  void* captured;
-  int device;
+struct CUgraphExec_st : CUgraph_st {
+  using CUgraph_st::CUgraph_st;
 };
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {

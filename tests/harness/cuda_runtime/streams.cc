@@ -53,6 +53,23 @@ cudaError_t check_event(const Call& call, cudaEvent_t event, bool of_this_device
   return cudaSuccess;
 }
 
+}  // namespace
+
+Held cuda_runtime::held() {
+  Held all{0, 0, graphs, 0};
+  for (int i = 0; i < devices().device_count(); ++i) {
+    size_t free = 0, total = 0;
+    devices().memory_info(i, &free, &total);
+    all.bytes += total - free;
+  }
+  const std::lock_guard lock(g_mutex);
+  all.streams = streams().size();
+  all.events = events().size();
+  return all;
+}
+
+namespace {
+
 // Launches of this library, queued instead of run; not those of a simulated device's own work.
 void enqueue(void* stream, const char* name, flambeau::KernelFn run, const void* call,
              size_t bytes) {
