@@ -48,12 +48,12 @@ class Failure {
  public:
   void set(const char* name, cudaError_t error, int passed, int times) {
     const std::lock_guard lock(mutex_);
-    name_ = name ? name : "", error_ = error, passed_ = passed, times_ = times, hit_ = false;
+    name_ = name ? name : "", error_ = error, passed_ = passed, times_ = times, hit_ = nullptr;
   }
-  bool clear() {
+  const char* clear() {
     const std::lock_guard lock(mutex_);
     times_ = 0;
-    return std::exchange(hit_, false);
+    return std::exchange(hit_, nullptr);
   }
   cudaError_t answer(const char* call) {
     const std::lock_guard lock(mutex_);
@@ -63,7 +63,7 @@ class Failure {
     if (times_ == 0 || (!name_.empty() && name_ != call)) return cudaSuccess;
     if (passed_ > 0) return --passed_, cudaSuccess;
     --times_;
-    hit_ = true;
+    hit_ = call;
     return error_;
   }
 
@@ -72,7 +72,7 @@ class Failure {
   std::string name_;
   cudaError_t error_ = cudaSuccess;
   int passed_ = 0, times_ = 0;
-  bool hit_ = false;
+  const char* hit_ = nullptr;
 } g_failure;
 
 }  // namespace
@@ -121,7 +121,7 @@ void forgive() { standin_forgive(); }
 void fail_calls(const char* name, cudaError_t error, int passed, int times) {
   g_failure.set(name, error, passed, times);
 }
-bool heal() { return g_failure.clear(); }
+const char* heal() { return g_failure.clear(); }
 
 }  // namespace cuda_runtime
 

@@ -71,9 +71,9 @@ extern std::atomic<size_t> graphs;  // captured and executable ones
 
 // From now on the call of the function (of any where it is null) after `passed` of them answers
 // with this error, and so do the ones after it, `times` in all. One that loses a device is every
-// later call's answer. `heal` ends it; true where a call was answered so.
+// later call's answer. `heal` ends it: the call that was answered so, or null.
 void fail_calls(const char* name, cudaError_t error, int passed = 0, int times = 1);
-bool heal();
+const char* heal();
 
 inline const flambeau::hal::Table& devices() { return flambeau::hal::sim_table(); }
 

@@ -72,6 +72,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
       begun().erase(at);
     }
   }
+  if (error != cudaSuccess && captured) devices().graph_destroy(call.current, captured);
   *out = error == cudaSuccess ? new CUgraph_st{captured, call.current} : nullptr;
   return error;
 }

@@ -125,6 +125,7 @@ cudaError_t check_stream(const Call& call, cudaStream_t stream) {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned, int priority) {
   const Call call("cudaStreamCreateWithPriority");
+  if (call.injected != cudaSuccess) return call.returns(call.injected);
   call.needs_context();
   void* stream = nullptr;
   const auto status = devices().stream_create(call.current, priority, &stream);
@@ -167,6 +168,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* out, unsigned flags) {
   const Call call("cudaEventCreateWithFlags");
+  if (call.injected != cudaSuccess) return call.returns(call.injected);
   call.needs_context();
   void* event = nullptr;
   const bool timing = !(flags & cudaEventDisableTiming);
