@@ -40,6 +40,11 @@ Tensor = None  # set by flambeau._tensor once the class exists
 INTEGRAL = "Must be integral where the result is integral."
 PART = 2600  # lines of a file, about
 
+# What returns its operand where there is nothing to do, the very object as in torch.
+ITSELF = frozenset(
+    "alpha_dropout atleast_1d atleast_2d atleast_3d dropout feature_alpha_dropout feature_dropout "
+    "flatten positive".split()
+)
 ALIASES = {"dim": "axis", "keepdim": "keepdims"}  # NumPy's names, accepted as torch does
 
 
@@ -340,6 +345,8 @@ class Emitter:
         elif owned:
             if any(p.name == "requires_grad" for p in f.params):
                 self.emit(f"{indent}if requires_grad:", f"{indent}    _remember(h)")
+            if f.name in ITSELF:
+                self.emit(f"{indent}if h._h == input._h:", f"{indent}    return input")
             self.emit(f"{indent}return {'_tensors(h)' if wrapper == '_tensors' else 'h'}")
         elif kind != "status":
             self.emit(f"{indent}return {wrapper}(h)" if wrapper else f"{indent}return h")

@@ -128,3 +128,27 @@ def test_threads(torch):
     for t in threads:
         t.join()
     assert not problems
+
+
+ITSELF = {
+    "flatten": lambda torch, x: x.flatten(1, 1),
+    "dropout": lambda torch, x: torch.dropout(x, 0.5, False),
+    "functional": lambda torch, x: torch.nn.functional.dropout(x, 0.5, training=False),
+    "alpha_dropout": lambda torch, x: torch.nn.functional.alpha_dropout(x, 0.5),
+    "module": lambda torch, x: torch.nn.Dropout().eval()(x),
+    "positive": lambda torch, x: +x,
+    "atleast": lambda torch, x: torch.atleast_2d(x),
+    "contiguous": lambda torch, x: x.contiguous(),
+    "to": lambda torch, x: x.to(x.dtype),
+    "float": lambda torch, x: x.float(),
+    "cpu": lambda torch, x: x.to(x.device),
+    "type_as": lambda torch, x: x.type_as(x),
+    "sum_to_size": lambda torch, x: x.sum_to_size(2, 3),
+}
+
+
+@pytest.mark.parametrize("name", ITSELF)
+def test_what_has_nothing_to_do_returns_the_very_object(torch, name):
+    x = torch.ones(2, 3)
+    x.note = "the program's"
+    assert ITSELF[name](torch, x) is x

@@ -19,6 +19,8 @@ def test_channels_are_dropped_whole(torch, device):
 
 def test_alpha_dropout_keeps_mean_and_variance(torch, device):
     torch.manual_seed(0)
+    for name in ("alpha_dropout", "feature_alpha_dropout"):  # off unless asked for
+        assert (getattr(torch.nn.functional, name)(torch.ones(99, 9), 0.9) == 1).all()
     y = torch.nn.functional.alpha_dropout(torch.randn(20000, device=device), 0.3, True)
     assert abs(y.mean().item()) < 0.05
     assert abs(y.std().item() - 1) < 0.05

@@ -182,3 +182,11 @@ def test_strides_of_single_elements_are_those_of_the_operand_that_broadcasts(kin
     x, bias = torch.rand(10, 3, 1, 1).to(memory_format=kind), torch.rand(3, 1, 1)
     assert (x + bias).stride() == (bias + x).stride() == x.stride()
     assert torch.equal(bias + x, x.contiguous() + bias)
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_a_row_takes_the_order_of_what_it_is_resized_as(n):
+    like = X[n].contiguous(memory_format=FORMATS[n])
+    row = torch.randn(like.numel())
+    assert row.resize_as_(like, memory_format=torch.preserve_format).stride() == like.stride()
+    assert torch.randn(1).resize_as_(X[n], memory_format=torch.preserve_format).is_contiguous()

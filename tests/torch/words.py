@@ -1,10 +1,11 @@
-"""The names of parameters: every function and method that both have takes, by keyword, what
-PyTorch's stub files name, of every overload.
+"""The names of parameters and their defaults: every function and method that both have takes, by
+keyword, what PyTorch's stub files name, of every overload; and what is left out is the same.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import pathlib
 
 from .compare import Difference
@@ -41,7 +42,44 @@ def is_unknown(function, given, name):
     return False
 
 
+# Modules whose functions and classes are Python's in both, which tell their defaults.
+MODULES = (
+    "nn nn.functional nn.init nn.utils nn.utils.rnn nn.utils.parametrizations optim amp autograd "
+    "optim.lr_scheduler autograd.functional func distributions utils.data utils.checkpoint"
+).split()
+PLAIN = (int, float, str, tuple, list, type(None))
+
+
+def defaults(torch):
+    """`{"module.function": {parameter: default}}`, of values that can be compared."""
+    found = {}
+    for path in MODULES:
+        module = torch
+        for part in path.split("."):
+            module = getattr(module, part)
+        for name in (n for n in dir(module) if not n.startswith("_")):
+            try:
+                told = inspect.signature(getattr(module, name)).parameters
+            except (TypeError, ValueError):  # no function, or one of C
+                continue
+            given = {k: p.default for k, p in told.items() if isinstance(p.default, PLAIN)}
+            found[f"{path}.{name}"] = given
+    return found
+
+
+def compare_defaults(found, ours, theirs):
+    mine, row = defaults(ours.module), "(defaults)"
+    for name, wanted in defaults(theirs.module).items():
+        for parameter in wanted.keys() & mine.get(name, {}).keys():
+            found.calls[row] = found.calls.get(row, 0) + 1
+            a, b = mine[name][parameter], wanted[parameter]
+            if a != b or isinstance(a, bool) != isinstance(b, bool):
+                text = f"{name} has {parameter}={a!r}, PyTorch {b!r}"
+                found.differences.append(Difference(row, "value", text))
+
+
 def into(found, ours, theirs):
+    compare_defaults(found, ours, theirs)
     module, row = ours.module, "(words)"
     owners = {"torch": (module, ()), "Tensor": (module.Tensor, (module.ones(2, 2),))}
     for where, functions in stubs(theirs.module).items():

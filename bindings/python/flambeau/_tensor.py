@@ -15,6 +15,7 @@ from ._types import (
     NAMES,
     Size,
     channels_last,
+    channels_last_3d,
     device_of_code,
     dtype_of,
     preserve_format,
@@ -488,8 +489,9 @@ class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
 
     def resize_as_(self, other, *, memory_format=None):
         if memory_format is preserve_format:
-            last = not other.is_contiguous() and other.is_contiguous(memory_format=channels_last)
-            memory_format = channels_last if last else None
+            last = {4: channels_last, 5: channels_last_3d}.get(other.dim())
+            keeps = last and not other.is_contiguous()
+            memory_format = last if keeps and other.is_contiguous(memory_format=last) else None
         return self.resize_(other.shape, memory_format=memory_format)
 
     @property

@@ -50,3 +50,9 @@ for _words, _why in (
     (r"tri[lu]_indices has no requires_grad$", "places have no gradient"),
 ):
     differs("(words)", "name", _words, _why)
+differs(
+    "(defaults)",
+    "value",
+    r"_with_indices has return_indices=True",
+    "its name says so; PyTorch's returns both whatever the flag is",
+)

@@ -2,6 +2,7 @@
 
 from .. import _deprecated
 from .._gen import ops as _ops
+from .._on_demand import called as _called
 from .._on_demand import loader as _loader
 from .._on_demand import shown as _shown
 from . import _attention, _linear_cross_entropy, _lookup, _losses, _pooling, _resampling
@@ -78,6 +79,15 @@ def _channel_dropout(n):
     return dropout
 
 
+def _off_unless_asked(plain):
+    def dropout(input, p=0.5, training=False, inplace=False):
+        return plain(input, p, training, inplace)
+
+    return _called(dropout, plain.__name__, plain.__doc__)
+
+
+alpha_dropout = _off_unless_asked(_ops.FUNCTIONAL["alpha_dropout"])
+feature_alpha_dropout = _off_unless_asked(_ops.FUNCTIONAL["feature_alpha_dropout"])
 dropout1d, dropout2d, dropout3d = (_channel_dropout(n) for n in (1, 2, 3))
 
 
