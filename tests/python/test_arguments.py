@@ -399,6 +399,14 @@ def test_words_of_torch_name_what_c_calls_otherwise():
         x.index_put_([], torch.tensor(1.0))
 
 
+def test_an_only_argument_by_its_name():
+    assert torch.arange(end=3).tolist() == [0, 1, 2] == torch.arange(3).tolist()
+    assert torch.arange(end=torch.tensor(4), step=2, start=0).tolist() == [0, 2]
+    with pytest.raises(TypeError, match='missing .* "end"'):
+        torch.arange()
+    assert torch.repeat_interleave(repeats=torch.tensor([1, 2])).tolist() == [0, 1, 1]
+
+
 def test_one_probability_for_all():
     x = torch.empty(1000)
     assert 350 < torch.bernoulli(x, 0.5).sum() < 650 and x.bernoulli(p=1.0).sum() == 1000

@@ -298,11 +298,14 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 # ---- creation whose Python form differs from C's
 
 
-def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None,
+def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None,
            pin_memory=False, out=None):  # fmt: skip
     """Numbers from `start` (0 where one argument is given) up to, without, `end`."""
     if end is None:
-        start, end = 0, start
+        end, start = start, None
+    if end is None:
+        raise TypeError('arange() missing 1 required positional arguments: "end"')
+    start = 0 if start is None else start
     options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
     if out is not None:
         return made_in(out, None, arange, start, end, step, spaced=True, **options)

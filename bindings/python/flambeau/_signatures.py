@@ -218,7 +218,7 @@ def _by_steps(shape, strides):
     return order[::-1], unique
 
 
-def repeat_interleave(input, repeats=None, dim=None, *, output_size=None, axis=None):
+def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None, axis=None):
     """Every element, or every slice along `dim`, `repeats` times; of one tensor alone the number of
     each element, as often as the element says. `axis` is another name of `dim`."""
     dim = dim if axis is None else axis
@@ -228,6 +228,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None, axis=N
             raise RuntimeError(f"expected output_size {made.size(dim or 0)}, got {output_size}")
         return made
     size = {} if output_size is None else {"output_size": output_size}
+    if input is None:
+        input, repeats = repeats, None
     if repeats is not None:
         return _repeat_interleave(input, repeats, dim, **size)
     if not isinstance(input, Tensor) or input.dim() != 1:
