@@ -298,8 +298,8 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 # ---- creation whose Python form differs from C's
 
 
-def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None,
-           pin_memory=False, out=None):  # fmt: skip
+def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False,
+           layout=None, pin_memory=False, out=None):  # fmt: skip
     """Numbers from `start` (0 where one argument is given) up to, without, `end`."""
     if end is None:
         end, start = start, None
