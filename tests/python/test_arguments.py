@@ -267,6 +267,37 @@ def test_a_factor_is_of_a_kind_that_the_result_has(name):
                         call(t.clone(), other, alpha=factor)
 
 
+def test_a_dimension_is_named_once():
+    for x in (torch.ones(1, 2, 1), torch.ones(())):
+        with pytest.raises(RuntimeError, match="dim 0 appears multiple times"):
+            x.squeeze((0, -x.dim() if x.dim() else -1))
+    assert torch.ones(1, 2, 1).squeeze((0, 2)).shape == (2,)
+
+
+@pytest.mark.parametrize("name", ["kthvalue", "max", "min", "median", "mode", "argmax", "amin"])
+def test_nothing_is_chosen_along_an_empty_dimension(name):
+    x = torch.ones(2, 0, 4)
+    choose = getattr(torch, name)
+    with pytest.raises(IndexError, match="Expected reduction dim 1 to have non-zero size"):
+        choose(x, **{"dim": 1, **({"k": 1} if name == "kthvalue" else {})})
+
+
+@pytest.mark.parametrize("name", ["beta", "alpha"])
+def test_a_factor_of_an_outer_product_is_of_a_kind_that_the_result_has(name):
+    fitting = {torch.float32: (2, 2.5), torch.int32: (2,), torch.bool: (2, True)}
+    for dtype, fit in fitting.items():
+        m, v = torch.ones(2, 2, dtype=dtype), torch.ones(2, dtype=dtype)
+        for factor in (2, 2.0, 2.5, True, torch.tensor(2.0), torch.tensor(True)):
+            kind = type(factor.item() if hasattr(factor, "item") else factor)
+            for call in (torch.addr, m.clone().addr_):
+                given = (m, v, v) if call is torch.addr else (v, v)
+                if kind in map(type, fit):
+                    call(*given, **{name: factor})
+                else:
+                    with pytest.raises(RuntimeError, match=name):
+                        call(*given, **{name: factor})
+
+
 @pytest.mark.parametrize("given", ["0.5", b"1"])
 def test_a_text_is_no_number(given):
     for call in (torch.dropout, torch.nn.functional.alpha_dropout, torch.nn.functional.softplus):
