@@ -150,6 +150,10 @@ def test_histogram_of_points():
         np.testing.assert_allclose(got.hist.numpy(), want, atol=1e-12)
         for g, e in zip(got.bin_edges, edges):
             np.testing.assert_allclose(g.numpy(), e)
+        again = torch.histogramdd(
+            torch.tensor(points), got.bin_edges, None, torch.tensor(weight), **options
+        )
+        assert again.hist.equal(got.hist)
     with pytest.raises(RuntimeError, match="innermost dim"):
         torch.histogramdd(torch.zeros(3, 2), [1, 2, 3])
 
