@@ -189,7 +189,13 @@ def test_lists_of_tensors():
     assert [t.tolist() for t in a] == [[0, 0], [1, 1, 1]]
     torch._foreach_lerp_(a, b, 0.5)
     torch._foreach_copy_(b, a)
-    for name, more in ("copy_", []), ("mm", []), ("lerp", [0.5]), ("addcmul", [a]), ("addcdiv_", [a]):
+    for name, more in (
+        ("copy_", []),
+        ("mm", []),
+        ("lerp", [0.5]),
+        ("addcmul", [a]),
+        ("addcdiv_", [a]),
+    ):
         for wrong in (2, torch.tensor(2.0), [2.0] * len(a)):
             with pytest.raises(TypeError, match=f"_foreach_{name}|element 0 in argument 1"):
                 getattr(torch, f"_foreach_{name}")(b, wrong, *more)
