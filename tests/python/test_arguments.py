@@ -411,3 +411,54 @@ def test_split_takes_sizes_under_one_name(size):
         x.split("3")
     with pytest.raises(TypeError, match="unexpected keyword argument 'split_sizes'"):
         x.split(split_sizes=[3, 7])
+
+
+WRITERS = {
+    "fill_": lambda x, v: x.fill_(v),
+    "full_like": lambda x, v: torch.full_like(x, v),
+    "full": lambda x, v: torch.full((2,), v, dtype=x.dtype),
+    "masked_fill": lambda x, v: x.masked_fill(x == 0, v),
+    "index_fill": lambda x, v: x.index_fill(0, torch.tensor([0]), v),
+    "scatter": lambda x, v: x.scatter(0, torch.tensor([0]), v),
+    "pad": lambda x, v: torch.nn.functional.pad(x, (1, 1), value=v),
+    "threshold": lambda x, v: torch.nn.functional.threshold(x, 0, v),
+    "x[mask]": lambda x, v: x.__setitem__(x == 0, v),
+    "x[list]": lambda x, v: x.__setitem__([0], v),
+}
+BEYOND = {"uint8": (256, -256, 300.0), "int8": (128, -129), "int16": (2**15,), "int32": (2**31,)}
+BEYOND.update(int64=(1e19, float("inf"), float("nan")), float16=(1e5, -1e9), bfloat16=(1e39,))
+BEYOND["float32"] = (1e39, -1e300)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_numbers_that_a_dtype_has_not_are_not_written(name):
+    for dtype, numbers in BEYOND.items():
+        x = torch.zeros(3, dtype=getattr(torch, dtype))
+        for number in numbers:
+            with pytest.raises(RuntimeError, match="without overflow"):
+                WRITERS[name](x, number)
+            assert x.tolist() == [0, 0, 0]
+        WRITERS[name](x, float("-inf") if x.is_floating_point() else 100)
+    if name not in ("threshold", "pad"):  # these take a float
+        WRITERS[name](torch.zeros(3, dtype=torch.uint8), -1)  # as in torch, bytes count down
+
+
+@pytest.mark.parametrize("call", [torch.clamp, torch.nn.functional.hardtanh])
+def test_bounds_beyond_an_integral_dtype(call):
+    for dtype, least, most in (("uint8", 0, 255), ("int8", -128, 127)):
+        x = torch.tensor([0, 1, 100], dtype=getattr(torch, dtype))
+        assert call(x, -1000, 1000).equal(x) and call(x, -1000, 1).tolist() == [0, 1, 1]
+        assert call(x, 1, 1000).tolist() == [1, 1, 100]
+        for low, high in ((most + 1, most + 2), (least - 2, least - 1)):
+            with pytest.raises(RuntimeError, match="outside the representable range"):
+                call(x, low, high)
+
+
+def test_powers_that_have_no_value_of_their_own():
+    least = 2.0**-149
+    x = torch.tensor([least, 0.0, 1.5], requires_grad=True)
+    assert torch.ldexp(x, torch.tensor([276, 255, -150])).tolist() == [2.0**127, 0, least]
+    torch.ldexp(x, torch.tensor([[3], [-1]])).sum().backward()
+    assert x.grad.tolist() == [8.5] * 3
+    half = torch.tensor(2.0**-14, dtype=torch.float16)
+    assert torch.ldexp(half, torch.tensor(29)).item() == 2.0**15
