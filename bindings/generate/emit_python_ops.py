@@ -36,7 +36,8 @@ Tensor = None  # set by flambeau._tensor once the class exists
 
 
 """
-# What the header says of a number whose kind PyTorch looks at where it is called alpha.
+# What the header says of a number whose kind PyTorch looks at where it is called so.
+FACTORS = ("beta", "alpha")
 INTEGRAL = "Must be integral where the result is integral."
 PART = 2600  # lines of a file, about
 
@@ -189,12 +190,14 @@ class Emitter:
 
     def _prepared(self, f, params, extra, out_form):
         """Arguments in the form that C takes, where it is not the usual one."""
-        if (f.doc.get("params") or {}).get("alpha", "").endswith(INTEGRAL):
-            operands = ", ".join(p.name for p in params if p.kind == "tensor")
-            self.emit(
-                "    if alpha.__class__ is not _int:",
-                f"        alpha = _factor(alpha, {operands})",
-            )
+        operands = ", ".join(p.name for p in params if p.kind == "tensor")
+        said = f.doc.get("params") or {}
+        for name in FACTORS:
+            if said.get(name, "").endswith(INTEGRAL):
+                self.emit(
+                    f"    if {name}.__class__ is not _int:",
+                    f'        {name} = _factor("{name}", {name}, {operands})',
+                )
         for i, p in enumerate(params):
             self._prepare(p, extra)
             if p.kind in ("int", "size"):

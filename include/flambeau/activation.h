@@ -151,7 +151,7 @@ typedef struct flam_hardtanh_options {
  * - `input`: any shape; any dtype but bool.
  * - returns: shape, dtype and device of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val`
- *   exceeds `max_val`.
+ *   exceeds `max_val`, or an integral dtype has no value between them.
  */
 FLAM_TORCH("F")
 FLAM_LAYER("Hardtanh([min_val=], [max_val=])")
@@ -195,7 +195,8 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_logsigmoid(const flam_tensor *input);
  * - `threshold`: elements not above it are replaced.
  * - `value`: what they are replaced by.
  * - returns: shape, dtype and device of `input`.
- * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` for a number
+ *   that the dtype does not have.
  */
 FLAM_TORCH("torch F")
 FLAM_LAYER("Threshold([threshold=], [value=])")

@@ -89,7 +89,8 @@ FLAM_API flam_tensor *flam_ones(
  * - `fill_value`: a number or 0-d tensor.
  * - `dtype`: of the result; default: `fill_value`'s kind (default dtype, i64 or bool).
  * - returns: a contiguous tensor.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where the dtype has no value for a number.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_full(
@@ -116,8 +117,8 @@ FLAM_API flam_tensor *flam_arange(
  * - `input`: the tensor to fill.
  * - `value`: a number or 0-d tensor.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_SHAPE` where `value` is not 0-d; `FLAM_ERROR_AUTOGRAD` for a leaf that
- *   requires grad.
+ * - errors: `FLAM_ERROR_SHAPE` where `value` is not 0-d; `FLAM_ERROR_INVALID_ARGUMENT` where the
+ *   dtype has no value for a number; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_BORROWED(input)
@@ -235,7 +236,8 @@ FLAM_API flam_tensor *flam_ones_like(
  * - `fill_value`: a number or 0-d tensor.
  * - `device`: of the result; default: `input`'s.
  * - returns: a tensor of `input`'s shape.
- * - errors: `FLAM_ERROR_SHAPE` where `fill_value` is not 0-d; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE` where `fill_value` is not 0-d; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where the dtype has no value for a number.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_full_like(

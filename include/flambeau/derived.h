@@ -864,7 +864,7 @@ FLAM_API flam_module *flam_nn_relu6(void);
  * - `options`: those of `flam_hardtanh`.
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where
- *   `min_val` exceeds `max_val`.
+ *   `min_val` exceeds `max_val`, or an integral dtype has no value between them.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_hardtanh_(
     flam_tensor *input, const flam_hardtanh_options *options);
@@ -931,7 +931,8 @@ FLAM_API flam_module *flam_nn_logsigmoid(void);
  * - `threshold`: elements not above it are replaced.
  * - `value`: what they are replaced by.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` for a number
+ *   that the dtype does not have.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_threshold_(
     flam_tensor *input, double threshold, double value);
@@ -943,7 +944,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_threshold_(
  * - `value`: what they are replaced by.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` for a number
+ *   that the dtype does not have.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_threshold_out(
     const flam_tensor *input, double threshold, double value, flam_tensor *out);
@@ -2545,7 +2547,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_copy_out(
  * - `value`: a number or 0-d tensor.
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not
- *   0-d; `FLAM_ERROR_DTYPE` where `index` is neither i32 nor i64.
+ *   0-d; `FLAM_ERROR_DTYPE` where `index` is neither i32 nor i64; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   where the dtype has no value for a number.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_fill_(
     flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *value);
@@ -2570,7 +2573,8 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gather_out(
  * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
  * - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where the dtype has no value for a number.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_(
     flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
@@ -2583,7 +2587,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_(
  * - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where the dtype has no value for a number.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_out(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,
@@ -5734,8 +5739,8 @@ FLAM_API flam_tensor *flam_where_i64(
  * - `min`: lower bound that broadcasts with `input`, or none; default none.
  * - `max`: upper bound that broadcasts with `input`, or none; default none.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`,
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound, or with numbers between which an
+ *   integral dtype has no value; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_(
     flam_tensor *input, FLAM_NULLABLE const flam_tensor *min FLAM_DEFAULT(NULL),
@@ -5748,8 +5753,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_(
  * - `max`: upper bound that broadcasts with `input`, or none; default none.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`,
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound, or with numbers between which an
+ *   integral dtype has no value; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_out(
     const flam_tensor *input, FLAM_NULLABLE const flam_tensor *min FLAM_DEFAULT(NULL),
@@ -5778,7 +5783,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_i64_(
  * - `input`: any shape and dtype.
  * - `min`: bound that broadcasts with `input`.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number beyond all of an integral dtype;
+ *   `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_(
     flam_tensor *input, const flam_tensor *min);
@@ -5789,7 +5795,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_(
  * - `min`: bound that broadcasts with `input`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number beyond all of an integral dtype;
+ *   `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_min_out(
     const flam_tensor *input, const flam_tensor *min, flam_tensor *out);
@@ -5811,7 +5818,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_i64_(flam_tensor *inpu
  * - `input`: any shape and dtype.
  * - `max`: bound that broadcasts with `input`.
  * - returns: `input` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number beyond all of an integral dtype;
+ *   `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_(
     flam_tensor *input, const flam_tensor *max);
@@ -5822,7 +5830,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_(
  * - `max`: bound that broadcasts with `input`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number beyond all of an integral dtype;
+ *   `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_max_out(
     const flam_tensor *input, const flam_tensor *max, flam_tensor *out);
@@ -5846,7 +5855,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_i64_(flam_tensor *inpu
  * - `value`: number or 0-d tensor, converted to `input`'s dtype.
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has
- *   dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   dimensions or the shapes do not broadcast; `FLAM_ERROR_INVALID_ARGUMENT` where the dtype has
+ *   no value for a number; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_(
     flam_tensor *input, const flam_tensor *mask, const flam_tensor *value);

@@ -69,7 +69,8 @@ typedef struct flam_index_put_options {
  * - returns: `input`.
  * - errors: as `flam_index`; `FLAM_ERROR_SHAPE` where `values` do not broadcast;
  *   `FLAM_ERROR_DTYPE` where tensors name the places and `values` is a tensor of another dtype,
- *   but for a single value under masks; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ *   but for a single value under masks; `FLAM_ERROR_INVALID_ARGUMENT` where the dtype has no value
+ *   for a number; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
 FLAM_BORROWED(input)
 FLAM_API FLAM_BLOCKS flam_tensor *flam_index_put_(
@@ -127,7 +128,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_index_copy(
  * - `value`: a number or 0-d tensor.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not
- *   0-d; `FLAM_ERROR_DTYPE` where `index` is neither i32 nor i64.
+ *   0-d; `FLAM_ERROR_DTYPE` where `index` is neither i32 nor i64; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   where the dtype has no value for a number.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE flam_tensor *flam_index_fill(
@@ -154,7 +156,8 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_gather(
  * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
  * - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
  * - returns: shape and dtype of `input`. Where an index occurs twice, one of the values stays.
- * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where the dtype has no value for a number.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_scatter(

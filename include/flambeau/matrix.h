@@ -40,6 +40,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_addmv(
  * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
  * - `vec1`: [n].
  * - `vec2`: [m].
+ * - `beta`: factor of `input`; default 1. Must be integral where the result is integral.
+ * - `alpha`: factor of the product; default 1. Must be integral where the result is integral.
  * - returns: [n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */

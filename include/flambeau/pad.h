@@ -40,7 +40,7 @@ typedef struct flam_pad_options {
  * - returns: dtype of `input`, its sizes and the paddings added.
  * - errors: `FLAM_ERROR_SHAPE` where a size becomes negative or a mirror or circle is greater than
  *   the tensor; `FLAM_ERROR_INVALID_ARGUMENT` for an odd count, or a `value` with another mode than
- *   constant.
+ *   constant or that the dtype does not have.
  */
 FLAM_TORCH("F")
 FLAM_API flam_tensor *flam_pad(

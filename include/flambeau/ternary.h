@@ -33,8 +33,8 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_where(
  * - `min`: lower bound that broadcasts with `input`, or none; default none.
  * - `max`: upper bound that broadcasts with `input`, or none; default none.
  * - returns: the broadcast shape, the promoted dtype.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`,
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound, or with numbers between which an
+ *   integral dtype has no value; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch Tensor torch.clip Tensor.clip")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp(
@@ -47,7 +47,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp(
  * - `input`: any shape and dtype.
  * - `min`: bound that broadcasts with `input`.
  * - returns: the broadcast shape, the promoted dtype.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number beyond all of an integral dtype;
+ *   `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_min(
@@ -58,7 +59,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_min(
  * - `input`: any shape and dtype.
  * - `max`: bound that broadcasts with `input`.
  * - returns: the broadcast shape, the promoted dtype.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number beyond all of an integral dtype;
+ *   `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_max(
@@ -71,7 +73,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_max(
  * - `value`: number or 0-d tensor, converted to `input`'s dtype.
  * - returns: the broadcast shape, dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has
- *   dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ *   dimensions or the shapes do not broadcast; `FLAM_ERROR_INVALID_ARGUMENT` where the dtype has no
+ *   value for a number; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE flam_tensor *flam_masked_fill(

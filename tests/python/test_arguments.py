@@ -267,6 +267,37 @@ def test_a_factor_is_of_a_kind_that_the_result_has(name):
                         call(t.clone(), other, alpha=factor)
 
 
+def test_a_dimension_is_named_once():
+    for x in (torch.ones(1, 2, 1), torch.ones(())):
+        with pytest.raises(RuntimeError, match="dim 0 appears multiple times"):
+            x.squeeze((0, -x.dim() if x.dim() else -1))
+    assert torch.ones(1, 2, 1).squeeze((0, 2)).shape == (2,)
+
+
+@pytest.mark.parametrize("name", ["kthvalue", "max", "min", "median", "mode", "argmax", "amin"])
+def test_nothing_is_chosen_along_an_empty_dimension(name):
+    x = torch.ones(2, 0, 4)
+    choose = getattr(torch, name)
+    with pytest.raises(IndexError, match="Expected reduction dim 1 to have non-zero size"):
+        choose(x, **{"dim": 1, **({"k": 1} if name == "kthvalue" else {})})
+
+
+@pytest.mark.parametrize("name", ["beta", "alpha"])
+def test_a_factor_of_an_outer_product_is_of_a_kind_that_the_result_has(name):
+    fitting = {torch.float32: (2, 2.5), torch.int32: (2,), torch.bool: (2, True)}
+    for dtype, fit in fitting.items():
+        m, v = torch.ones(2, 2, dtype=dtype), torch.ones(2, dtype=dtype)
+        for factor in (2, 2.0, 2.5, True, torch.tensor(2.0), torch.tensor(True)):
+            kind = type(factor.item() if hasattr(factor, "item") else factor)
+            for call in (torch.addr, m.clone().addr_):
+                given = (m, v, v) if call is torch.addr else (v, v)
+                if kind in map(type, fit):
+                    call(*given, **{name: factor})
+                else:
+                    with pytest.raises(RuntimeError, match=name):
+                        call(*given, **{name: factor})
+
+
 @pytest.mark.parametrize("given", ["0.5", b"1"])
 def test_a_text_is_no_number(given):
     for call in (torch.dropout, torch.nn.functional.alpha_dropout, torch.nn.functional.softplus):
@@ -414,3 +445,54 @@ def test_one_probability_for_all():
     assert torch.bernoulli(x, 0.0, out=out) is out and out.sum() == 0
     with pytest.raises(RuntimeError, match="p"):
         x.bernoulli(2.0)
+
+
+WRITERS = {
+    "fill_": lambda x, v: x.fill_(v),
+    "full_like": lambda x, v: torch.full_like(x, v),
+    "full": lambda x, v: torch.full((2,), v, dtype=x.dtype),
+    "masked_fill": lambda x, v: x.masked_fill(x == 0, v),
+    "index_fill": lambda x, v: x.index_fill(0, torch.tensor([0]), v),
+    "scatter": lambda x, v: x.scatter(0, torch.tensor([0]), v),
+    "pad": lambda x, v: torch.nn.functional.pad(x, (1, 1), value=v),
+    "threshold": lambda x, v: torch.nn.functional.threshold(x, 0, v),
+    "x[mask]": lambda x, v: x.__setitem__(x == 0, v),
+    "x[list]": lambda x, v: x.__setitem__([0], v),
+}
+BEYOND = {"uint8": (256, -256, 300.0), "int8": (128, -129), "int16": (2**15,), "int32": (2**31,)}
+BEYOND.update(int64=(1e19, float("inf"), float("nan")), float16=(1e5, -1e9), bfloat16=(1e39,))
+BEYOND["float32"] = (1e39, -1e300)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_numbers_that_a_dtype_has_not_are_not_written(name):
+    for dtype, numbers in BEYOND.items():
+        x = torch.zeros(3, dtype=getattr(torch, dtype))
+        for number in numbers:
+            with pytest.raises(RuntimeError, match="without overflow"):
+                WRITERS[name](x, number)
+            assert x.tolist() == [0, 0, 0]
+        WRITERS[name](x, float("-inf") if x.is_floating_point() else 100)
+    if name not in ("threshold", "pad"):  # these take a float
+        WRITERS[name](torch.zeros(3, dtype=torch.uint8), -1)  # as in torch, bytes count down
+
+
+@pytest.mark.parametrize("call", [torch.clamp, torch.nn.functional.hardtanh])
+def test_bounds_beyond_an_integral_dtype(call):
+    for dtype, least, most in (("uint8", 0, 255), ("int8", -128, 127)):
+        x = torch.tensor([0, 1, 100], dtype=getattr(torch, dtype))
+        assert call(x, -1000, 1000).equal(x) and call(x, -1000, 1).tolist() == [0, 1, 1]
+        assert call(x, 1, 1000).tolist() == [1, 1, 100]
+        for low, high in ((most + 1, most + 2), (least - 2, least - 1)):
+            with pytest.raises(RuntimeError, match="outside the representable range"):
+                call(x, low, high)
+
+
+def test_powers_that_have_no_value_of_their_own():
+    least = 2.0**-149
+    x = torch.tensor([least, 0.0, 1.5], requires_grad=True)
+    assert torch.ldexp(x, torch.tensor([276, 255, -150])).tolist() == [2.0**127, 0, least]
+    torch.ldexp(x, torch.tensor([[3], [-1]])).sum().backward()
+    assert x.grad.tolist() == [8.5] * 3
+    half = torch.tensor(2.0**-14, dtype=torch.float16)
+    assert torch.ldexp(half, torch.tensor(29)).item() == 2.0**15

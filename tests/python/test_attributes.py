@@ -234,6 +234,26 @@ def test_dtypes_of_operations(torch):
     assert torch.zeros(2, dtype=float).type(torch.int).dtype is i32
 
 
+@pytest.mark.parametrize("name, count", [("apply_", 0), ("map_", 1), ("map2_", 2)])
+def test_functions_of_elements(torch, name, count):
+    def of(t, *others):
+        return getattr(t, name)(*others, lambda *row: sum(row) + len(row))
+
+    x, beside = torch.ones(2, 3), [torch.arange(3.0)] * count
+    want = torch.ones(2, 3) + sum(beside) + count + 1
+    assert of(x, *beside) is x and x.equal(want)
+    with pytest.raises(RuntimeError, match=f"detach.*{name}"):
+        of(x.clone().requires_grad_(), *beside)
+    for other in beside[:1]:
+        for wrong in (other.double(), 3):
+            with pytest.raises(TypeError, match=name):
+                of(x, *beside[1:], wrong)
+        with pytest.raises(RuntimeError, match=f"detach.*{name}"):
+            of(x, *beside[1:], other.clone().requires_grad_())
+        with pytest.raises(RuntimeError, match="expand"):
+            of(torch.ones(3), *beside[1:], x)
+
+
 def test_writes_at_indices(torch, device):
     x = torch.zeros(2, 3, device=device)
     rows = torch.tensor([0, 1, 0], device=device)
@@ -249,7 +269,6 @@ def test_writes_at_indices(torch, device):
     assert torch.ones(4, 2, 3, device=device).sum_to_size((2, 1)).tolist() == [[12], [12]]
     with pytest.raises(RuntimeError, match="is not expandable to size"):
         torch.ones(2, 3).sum_to_size(2, 2)
-    assert torch.ones(3).map_(torch.arange(3.0), lambda a, b: a + b).tolist() == [1, 2, 3]
     y = torch.zeros(1, device=device)
     assert y.set_(x) is y and y.data_ptr() == x.data_ptr() and y.shape == (2, 3)
     assert torch.scalar_tensor(3).dtype is torch.float32 and not torch.is_inference(x)

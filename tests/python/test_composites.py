@@ -150,6 +150,10 @@ def test_histogram_of_points():
         np.testing.assert_allclose(got.hist.numpy(), want, atol=1e-12)
         for g, e in zip(got.bin_edges, edges):
             np.testing.assert_allclose(g.numpy(), e)
+        again = torch.histogramdd(
+            torch.tensor(points), got.bin_edges, None, torch.tensor(weight), **options
+        )
+        assert again.hist.equal(got.hist)
     with pytest.raises(RuntimeError, match="innermost dim"):
         torch.histogramdd(torch.zeros(3, 2), [1, 2, 3])
 
@@ -185,6 +189,16 @@ def test_lists_of_tensors():
     assert [t.tolist() for t in a] == [[0, 0], [1, 1, 1]]
     torch._foreach_lerp_(a, b, 0.5)
     torch._foreach_copy_(b, a)
+    for name, more in (
+        ("copy_", []),
+        ("mm", []),
+        ("lerp", [0.5]),
+        ("addcmul", [a]),
+        ("addcdiv_", [a]),
+    ):
+        for wrong in (2, torch.tensor(2.0), [2.0] * len(a)):
+            with pytest.raises(TypeError, match=f"_foreach_{name}|element 0 in argument 1"):
+                getattr(torch, f"_foreach_{name}")(b, wrong, *more)
     assert b[0].tolist() == [0.5, 0.5] and torch._foreach_sqrt(b)[1].tolist() == [1, 1, 1]
     assert torch._foreach_maximum(a, [0.75, 0.0])[0].tolist() == [0.75, 0.75]
     torch._foreach_zero_(b)

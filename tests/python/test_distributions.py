@@ -206,3 +206,34 @@ def test_one_hot_classes_are_classes_too(torch):
     one_hot = torch.distributions.OneHotCategorical(torch.tensor([0.2, 0.5, 0.3]))
     assert one_hot._categorical.mode == 1
     torch.testing.assert_close(one_hot._categorical.probs, one_hot.probs)
+
+
+def test_a_geometric_success_can_happen(torch, D):
+    for probs in (0.0, torch.tensor([0.5, 0.0])):
+        with pytest.raises(ValueError, match="to be positive"):
+            D.Geometric(probs)
+        D.Geometric(probs, validate_args=False)
+    assert D.Geometric(1.0).sample() == 0
+
+
+def test_exponential_samples_are_scaled_draws(torch, D):
+    rate = torch.tensor([0.5, 2.0, 8.0], requires_grad=True)
+    torch.manual_seed(3)
+    drawn = torch.empty(3).exponential_()
+    torch.manual_seed(3)
+    sample = D.Exponential(rate).rsample()
+    sample.sum().backward()
+    assert sample.equal(drawn / rate) and torch.allclose(rate.grad, -drawn / rate.detach() ** 2)
+
+
+def test_what_a_kind_does_not_declare_is_not_checked(torch, D):
+    class Undeclared(D.Distribution):
+        def _log_prob(self, value):
+            return value
+
+    with pytest.warns(UserWarning, match="does not define `arg_constraints`. Please set"):
+        made = Undeclared()
+    with pytest.warns(UserWarning, match="does not define `support` to enable sample validation"):
+        made.log_prob(torch.tensor(1.0))
+    Undeclared(validate_args=False).log_prob(torch.tensor(1.0))
+    assert repr(made) == "Undeclared()"

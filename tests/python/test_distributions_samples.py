@@ -219,6 +219,30 @@ def test_shares_follow_their_concentrations(torch, f64, pair):
     assert found.isfinite().all() and (error < 6).all()
 
 
+@pytest.mark.parametrize("pair", [[0.01, 0.01], [0.1, 30.0], [1.0, 1.0], [40.0, 0.3], [3e3, 5e3]])
+def test_a_share_moves_at_fixed_probability(torch, f64, pair):
+    """Sample by sample, as the quantile of a beta variable does; others give way in proportion."""
+    stats = pytest.importorskip("scipy.stats")
+    torch.manual_seed(7)
+    a = f64([[*pair, 2.0]] * 40, requires_grad=True)
+    x = torch.distributions.Dirichlet(a).rsample()
+    (found,) = torch.autograd.grad(x[:, 0].sum(), a, retain_graph=True)
+    (other,) = torch.autograd.grad(x[:, 2].sum(), a)
+    share, rest, step = x[:, 0].detach().numpy(), pair[1] + 2.0, 1e-5 * pair[0]
+    above, below = (stats.beta.cdf(share, pair[0] + h, rest) for h in (step, -step))
+    moved = -(above - below) / (2 * step) / stats.beta.pdf(share, pair[0], rest)
+    inner = (share > 1e-6) & (share < 1 - 1e-6)
+    assert found[inner, 0].numpy() == pytest.approx(moved[inner], rel=1e-3)
+    gives_way = -moved * x[:, 2].detach().numpy() / (1 - share)
+    assert other[inner, 0].numpy() == pytest.approx(gives_way[inner], rel=1e-3)
+
+
+def test_one_share_is_all_there_is(torch):
+    a = torch.tensor([[2.0]], requires_grad=True)
+    torch.distributions.Dirichlet(a).rsample().sum().backward()
+    assert a.grad.item() == 0
+
+
 def test_low_rank_is_the_full_normal(D, torch, f64):
     loc, w, diagonal = (
         f64([1.0, 2.0, 3.0]),

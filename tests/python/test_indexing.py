@@ -136,3 +136,17 @@ def test_parts_written_over_what_they_are_parts_of(torch, device):
     x = torch.tensor(whole, device=device)
     with pytest.raises(RuntimeError, match="single memory location"):
         x[1:] = x[:2]
+
+
+def test_masks_of_more_dimensions_than_a_walk_has_lists(torch):
+    x = torch.arange(2.0**12).reshape([2] * 12).requires_grad_()
+    mask = x % 3 == 0
+    assert x[mask].equal(x[x % 3 == 0].flatten()) and x[mask].sum() == 3 * sum(range(1366))
+    x[mask].sum().backward()
+    assert x.grad.equal(mask.float())
+    y = x.detach().clone()
+    y[mask] = -1
+    assert y.equal(torch.where(mask, -1.0, x.detach()))
+    z = x.detach().clone().unsqueeze(0)
+    z[0, mask[..., 0]] = torch.tensor([7.0, 8.0])
+    assert z[0][mask[..., 0]].unique().tolist() == [7, 8]

@@ -97,6 +97,51 @@ def test_old_spellings():
     assert torch.equal(torch.ger(a[0], a[1]), torch.outer(a[0], a[1]))
 
 
+def test_products_of_one_matrix_and_of_none():
+    a, out = torch.randn(2, 3), torch.empty(0)
+    assert torch.chain_matmul(a) is a and torch.chain_matmul([a, a.mT]).equal(a @ a.mT)
+    assert torch.chain_matmul(a, out=out) is out and out.equal(a)
+    for wrong, said in (((), "Expected one or more"), ((a[0],), "expected 2")):
+        with pytest.raises(RuntimeError, match=said):
+            torch.chain_matmul(*wrong)
+
+
+@pytest.mark.parametrize("name", ["eig", "lstsq", "matrix_rank", "solve", "symeig"])
+def test_what_torch_has_removed_says_what_to_use(name):
+    a = torch.eye(2)
+    calls = [getattr(torch, name)] + ([] if name == "matrix_rank" else [getattr(a, name)])
+    for call in calls:
+        with pytest.raises(RuntimeError, match="deprecated since .* now removed.*torch.linalg"):
+            call(a)
+
+
+def test_norms_of_nothing_have_no_identity():
+    for order in (-0.5, -1, -2, -float("inf"), float("inf")):
+        for x, dim in ((torch.ones(0), None), (torch.ones(3, 0), 1), (torch.ones(0, 2), (0, 1))):
+            with pytest.raises(RuntimeError, match="does not have an identity"):
+                L.vector_norm(x, order, dim)
+        assert L.vector_norm(torch.ones(0, 2), order, 1).shape == (0,)
+    assert L.vector_norm(torch.ones(3, 0), 2, 1).tolist() == [0, 0, 0]
+
+
+def test_condition_of_singular_matrices_among_others():
+    a = torch.stack([torch.ones(2, 2), torch.eye(2)])
+    for p in (1, -1, float("inf"), "fro", "nuc"):
+        found = L.cond(a, p).tolist()
+        assert found[0] == float("inf") and found[1] == pytest.approx(
+            L.cond(torch.eye(2), p).item()
+        )
+
+
+def test_least_squares_of_no_right_sides_and_of_no_matrices():
+    a = torch.eye(3, 2)
+    for driver in ("gels", "gelsy", "gelsd", "gelss"):
+        assert L.lstsq(a, torch.ones(3, 0), driver=driver).solution.shape == (2, 0)
+        none = L.lstsq(a.expand(0, 3, 2), torch.ones(0, 3, 4), driver=driver)
+        assert none.solution.shape == (0, 2, 4)
+        assert none.residuals.shape == ((0,) if driver == "gelsy" else (0, 4))
+
+
 def test_factors_without_a_gradient_say_so_in_backward():
     a = torch.randn(4, 3, requires_grad=True)
     for mode in ("complete", "r"):
@@ -115,8 +160,7 @@ def test_old_spellings_of_triangular_factors():
     assert torch.allclose(P @ lower @ upper, a)
     assert torch.lu_unpack(LU, pivots, unpack_pivots=False).P.shape == (0,)
     assert torch.lu(torch.zeros(2, 2), get_infos=True)[2] == 1
-    with pytest.raises(RuntimeError, match="is zero"):
-        torch.zeros(2, 2).lu()
+    assert torch.zeros(2, 2).lu()[0].equal(torch.zeros(2, 2))  # torch checks nothing here either
     b = torch.randn(3, 2, dtype=torch.float64)
     assert torch.allclose(b.lu_solve(LU, pivots), torch.linalg.solve(a, b))
 

@@ -128,3 +128,18 @@ def test_bad_arguments(torch):
         masked.sum([1.0])
     with pytest.raises(NotImplementedError, match="masked_tensor is unsupported"):
         masked.masked_tensor(x, x > 0)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "median"])
+def test_the_first_of_several_dimensions_is_taken(torch, name):
+    call, x = getattr(torch.masked, name), torch.arange(6.0).reshape(2, 3)
+    mask = x % 4 != 1
+    for dim, first in (((1, 0), 0), ((-1,), 1), (None, 0), ((), 0)):
+        assert call(x, dim=dim, mask=mask).equal(call(x, dim=first, mask=mask))
+
+
+def test_a_median_of_nothing_has_no_integer(torch):
+    x, none = torch.arange(4).reshape(2, 2), torch.zeros(2, 2, dtype=torch.bool)
+    for dtype in (None, torch.float32):
+        with pytest.raises(ValueError, match="fully masked out"):
+            torch.masked.median(x, dim=1, dtype=dtype, mask=none)

@@ -25,6 +25,9 @@ def test_norms(torch, x):
     assert torch.allclose(torch.norm_except_dim(x, 2, -1), x.norm())
     assert torch.allclose(torch.frobenius_norm(x, (2, 3)), x.square().sum((2, 3)).sqrt())
     assert torch.allclose(torch.nuclear_norm(x.cpu()), torch.linalg.svdvals(x.cpu()).sum(-1))
+    for norm in (torch.frobenius_norm, torch.nuclear_norm):
+        out = torch.empty(0)
+        assert norm(x.cpu(), (0, 1), out=out) is out and out.equal(norm(x.cpu(), (0, 1)))
 
 
 @pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")

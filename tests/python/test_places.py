@@ -186,6 +186,21 @@ def test_copies_over_several_gpus(torch, device):
         comm.reduce_add([x, x[:1]], device)
 
 
+@pytest.mark.parametrize("name, count", [("fftfreq", 6), ("rfftfreq", 4)])
+def test_frequencies_in_an_output(torch, name, count):
+    make = getattr(torch.fft, name)
+    shaped = torch.empty(2, count // 2, dtype=torch.float64)
+    assert make(6, 0.5, out=shaped) is shaped and shaped.shape == (2, count // 2)
+    assert shaped.flatten().equal(make(6, 0.5, dtype=torch.float64))
+    small = torch.empty(2)
+    with pytest.warns(UserWarning, match="computed number of elements.*out tensor will be resized"):
+        assert make(6, out=small).equal(make(6)) and small.shape == (count,)
+    with pytest.raises(RuntimeError, match="does not match dtype of out"):
+        make(6, out=small, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="floating point"):
+        make(6, dtype=torch.int64)
+
+
 def test_frequencies_and_shifts(torch):
     fft = torch.fft
     assert fft.fftfreq(5, 0.5).tolist() == pytest.approx([0, 0.4, 0.8, -0.8, -0.4])

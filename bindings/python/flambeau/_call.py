@@ -241,7 +241,7 @@ def integer(value, name, position, parameter):
     raise _mismatch(name, position, parameter, "int", value)
 
 
-def factor(value, *operands):
+def factor(name, value, *operands):
     """A factor of a sum, whose kind C does not see: no float where the result is integral, and a
     truth value only where it is one. What is no operand is refused later."""
     kinds = {v.dtype for v in operands if hasattr(v, "_h")}
@@ -249,7 +249,7 @@ def factor(value, *operands):
     if getattr(value, "ndim", 1) == 0 and not getattr(value, "requires_grad", False):
         number = value.item()  # of NumPy, or a tensor without dimensions
     elif not isinstance(value, (int, float)):
-        raise TypeError(f"argument 'alpha' must be Number, not {type(value).__name__}")
+        raise TypeError(f"argument '{name}' must be Number, not {type(value).__name__}")
     if not any(kind.is_floating_point for kind in kinds):
         made = [v if hasattr(v, "_h") else _number(v) for v in operands]
         if None in made:
@@ -257,10 +257,10 @@ def factor(value, *operands):
         kinds = {v.dtype for v in made}
     if isinstance(number, float) and not any(kind.is_floating_point for kind in kinds):
         raise DtypeError(
-            "For integral input tensors, argument alpha must not be a floating point number."
+            f"For integral input tensors, argument {name} must not be a floating point number."
         )
     if isinstance(number, _bool) and kinds != {NAMES["bool"]}:
-        raise DtypeError("Boolean alpha only supported for Boolean results.")
+        raise DtypeError(f"Boolean {name} only supported for Boolean results.")
     return number
 
 
@@ -423,6 +423,10 @@ def fill(out, values, name, cast=False, warns=True):
     return out
 
 
+# Those whose number of elements is a consequence of what they are given.
+_COUNTED = ("arange", "fftfreq", "rfftfreq")
+
+
 def made_in(out, memory_format, make, *args, dtype=None, device=None, requires_grad=False,
             spaced=False, **named):  # fmt: skip
     """What a function makes of no tensors, in `out`, whose dtype and device it gets; `spaced`:
@@ -441,7 +445,7 @@ def made_in(out, memory_format, make, *args, dtype=None, device=None, requires_g
     made = make(*args, dtype=out.dtype, device=out.device, **named)
     if spaced and out.numel() == made.numel():  # as in torch: the shape of `out` stays
         made = made.reshape(out.shape)
-    elif name == "arange" and out.numel():
+    elif name in _COUNTED and out.numel():
         _deprecated.warn(
             f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} "
             f"which does not match the computed number of elements {made.numel()}. The out tensor "

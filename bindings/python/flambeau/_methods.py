@@ -13,7 +13,7 @@ _LAZY = {
     "resolve_conj resolve_neg",
     "_copies": "narrow_copy new_empty_strided nonzero_static put unsafe_chunk unsafe_split "
     "unsafe_split_with_sizes",
-    "_deprecated.linalg": "lu lu_solve pinverse qr svd triangular_solve",
+    "_deprecated.linalg": "eig lstsq lu lu_solve pinverse qr solve svd symeig triangular_solve",
     "_dlpack": "__dlpack__=export",
     "_exchange": "__copy__=shallow_copy __deepcopy__=deep_copy __reduce_ex__=reduced "
     "numpy=to_numpy tolist=to_list",

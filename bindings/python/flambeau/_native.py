@@ -2,6 +2,7 @@
 order, and modes and reductions as numbers."""
 
 from . import linalg
+from ._call import fill
 from .nn import functional as F
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -117,16 +118,17 @@ def norm_except_dim(v, pow=2, dim=0):
     return v.norm(pow, [d for d in range(v.dim()) if d != dim % v.dim()], keepdim=True)
 
 
-def frobenius_norm(input, dim, keepdim=False):
+def frobenius_norm(input, dim, keepdim=False, *, out=None):
     """The root of the sum of squares over one or two dimensions."""
-    return input.norm(2, dim, keepdim)
+    found = input.norm(2, dim, keepdim)
+    return found if out is None else fill(out, found, "frobenius_norm")
 
 
-def nuclear_norm(input, dim=(-2, -1), keepdim=False):
+def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
     """The sum of the singular values of the matrices in two dimensions."""
     if isinstance(dim, bool):
         dim, keepdim = (-2, -1), dim
-    return linalg.matrix_norm(input, "nuc", dim, keepdim)
+    return linalg.matrix_norm(input, "nuc", dim, keepdim, out=out)
 
 
 def constant_pad_nd(input, pad, value=0):

@@ -364,30 +364,40 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     return self
 
 
+def _made_of_elements(name, self, others, callable):
+    """Replaces every element of `self` by `callable` of it and of the others' beside it."""
+    tensors = (self, *others)
+    for at, other in enumerate(others, 1):
+        if not isinstance(other, Tensor):
+            kind = type(other).__name__
+            raise TypeError(f"{name}(): argument (position {at}) must be Tensor, not {kind}")
+        if other.dtype is not self.dtype:
+            raise TypeError(f"{name}: expected {self.dtype} for argument {at} (got {other.dtype})")
+    if not all(t.is_cpu for t in tensors):
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    if any(t.requires_grad for t in tensors):
+        raise RuntimeError(
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+            "instead."
+        )
+    columns = [t.expand(self.shape).reshape(-1).tolist() for t in tensors]
+    made = tensor_of([callable(*row) for row in zip(*columns)], dtype=self.dtype)
+    return self.copy_(made.reshape(self.shape))
+
+
 def apply_(self, callable):
     """Replaces every element of a cpu tensor by `callable` of it; slow, as in torch."""
-    if not self.is_cpu:
-        raise TypeError("apply_ is only implemented on CPU tensors")
-    made = tensor_of([callable(v) for v in self.detach().reshape(-1).tolist()], dtype=self.dtype)
-    return self.copy_(made.reshape(self.shape))
+    return _made_of_elements("apply_", self, (), callable)
 
 
 def map_(self, other, callable):
     """Replaces every element of a cpu tensor by `callable` of it and of `other`'s; slow."""
-    return _mapped(self, (other,), callable)
+    return _made_of_elements("map_", self, (other,), callable)
 
 
 def map2_(self, x, y, callable):
-    """Replaces every element of a cpu tensor by `callable` of it, `x`'s and `y`'s; slow."""
-    return _mapped(self, (x, y), callable)
-
-
-def _mapped(self, others, callable):
-    if any(t.requires_grad for t in (self, *others)):
-        raise RuntimeError("Can't call map_() on a tensor that requires grad. Use detach() first.")
-    rows = (t.expand(self.shape).reshape(-1).tolist() for t in (self, *others))
-    made = tensor_of([callable(*row) for row in zip(*rows)], dtype=self.dtype)
-    return self.copy_(made.reshape(self.shape))
+    """Replaces every element of a cpu tensor by `callable` of it and of those of `x` and `y`."""
+    return _made_of_elements("map2_", self, (x, y), callable)
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
@@ -409,6 +419,14 @@ def segment_reduce(data, reduce, *, indices=None, **named):
     return ops.TORCH["segment_reduce"](data, reduce, **named)
 
 
+def histogramdd(input, bins, range=None, weight=None, density=False):
+    """Counts of points in the cells of a grid; torch has no use of `range` beside edges either."""
+    options = {"range": range, "weight": weight, "density": density}
+    if isinstance(bins, (list, tuple)) and any(isinstance(b, Tensor) for b in bins):
+        del options["range"]
+    return ops.TORCH["histogramdd"](input, bins, **options)
+
+
 def detach_(input):
     """Takes the tensor out of its graph, in place."""
     return input.detach_()
@@ -422,6 +440,7 @@ FUNCTIONS = {
             bernoulli,
             detach_,
             gather,
+            histogramdd,
             index_put,
             index_put_,
             is_inference,
@@ -435,18 +454,8 @@ FUNCTIONS = {
 }
 _METHODS = (
     *(adjoint, apply_, bernoulli, bernoulli_, dim_order, gather, index_put, index_put_, is_nonzero),
-    *(
-        is_same_size,
-        is_set_to,
-        map2_,
-        map_,
-        nonzero,
-        polygamma,
-        polygamma_,
-        put_,
-        repeat_interleave,
-    ),
-    *(scatter, scatter_, set_, sum_to_size, swapaxes, swapaxes_, tensor_split),
+    *(is_same_size, is_set_to, map_, map2_, nonzero, polygamma, polygamma_, put_),
+    *(repeat_interleave, scatter, scatter_, set_, sum_to_size, swapaxes, swapaxes_, tensor_split),
     *(_MOMENTS["std"], _MOMENTS["var"], __array_wrap__),
 )
 for _method in _METHODS:

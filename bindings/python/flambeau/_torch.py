@@ -69,7 +69,8 @@ _LAZY = {
     "_debug_switches": "get_deterministic_debug_mode is_anomaly_check_nan_enabled "
     "is_anomaly_enabled set_anomaly_enabled set_deterministic_debug_mode "
     "use_deterministic_algorithms",
-    "_deprecated.linalg": "lu lu_solve pinverse qr svd triangular_solve",
+    "_deprecated.linalg": "eig lstsq lu lu_solve matrix_rank pinverse qr solve svd symeig "
+    "triangular_solve",
     "_dlpack": "asarray from_dlpack",
     "_storage": "BFloat16Storage BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage "
     "HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage UntypedStorage from_file",

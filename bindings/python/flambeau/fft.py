@@ -1,10 +1,12 @@
 """`torch.fft`: frequencies and shifts; the transforms are unsupported, as complex numbers are."""
 
 from . import _refused
-from ._call import fill
+from ._call import made_in
+from ._errors import DtypeError
 from ._factory import tensor
 from ._gen import api
 from ._torch import roll
+from ._types import dtype_of
 
 _WHY = (
     "flambeau has no complex numbers. A transform of fixed size is a product with matrices of "
@@ -19,24 +21,26 @@ globals().update({name: _refused.function("torch.fft", name, _WHY) for name in _
 __all__ = [*_TRANSFORMS, "fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
 
-def _over(numbers, n, d, out, dtype, device, requires_grad):
+def _over(name, numbers, n, d, options):
     """Numbers of waves over the length of n points."""
-    dtype = dtype or api.get_default_dtype()
-    found = tensor([k / (n * d) for k in numbers], dtype=dtype, device=device)
-    if out is not None:
-        return fill(out, found, "fftfreq", cast=True)
-    return found.requires_grad_(requires_grad)
+    options["dtype"] = dtype_of(options.get("dtype") or api.get_default_dtype())
+    if not options["dtype"].is_floating_point:
+        raise DtypeError(f"{name} requires a floating point or complex dtype")
+    return tensor([k / (n * d) for k in numbers], **options)
 
 
-def fftfreq(n, d=1.0, *, out=None, dtype=None, device=None, requires_grad=False, **_):
+def fftfreq(n, d=1.0, *, out=None, layout=None, **options):
     """The frequencies of a transform of `n` points that are `d` apart, the negative ones last."""
-    order = [*range((n + 1) // 2), *range(-(n // 2), 0)]
-    return _over(order, n, d, out, dtype, device, requires_grad)
+    if out is not None:
+        return made_in(out, None, fftfreq, n, d, spaced=True, **options)
+    return _over("fftfreq", [*range((n + 1) // 2), *range(-(n // 2), 0)], n, d, options)
 
 
-def rfftfreq(n, d=1.0, *, out=None, dtype=None, device=None, requires_grad=False, **_):
+def rfftfreq(n, d=1.0, *, out=None, layout=None, **options):
     """The frequencies of a transform of `n` real points that are `d` apart."""
-    return _over(range(n // 2 + 1), n, d, out, dtype, device, requires_grad)
+    if out is not None:
+        return made_in(out, None, rfftfreq, n, d, spaced=True, **options)
+    return _over("rfftfreq", range(n // 2 + 1), n, d, options)
 
 
 def _shifted(input, dim, half):

@@ -17,6 +17,9 @@ _ONLY = {"clone": False, "mm": False, "zero": True, "copy": True}  # in place or
 _METHODS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 _OPERANDS = "tensor1 tensor2 tensors1 other exponent end mat2 weight src".split()
 _NUMBERS = "scalars scalar value".split()
+# Operands that are lists of tensors, where no number stands for them.
+_LISTS = {"copy": ["src"], "mm": ["mat2"], "lerp": ["tensors1"]}
+_LISTS["addcmul"] = _LISTS["addcdiv"] = ["tensor1", "tensor2"]
 
 
 def _each(values, n):
@@ -41,18 +44,19 @@ def _listed(value):
     return isinstance(value, (list, tuple))
 
 
-def _counted(tensors, name):
+def _counted(tensors, name, operand="self", place=0):
     if not _listed(tensors):
         raise TypeError(
-            f"_foreach_{name}(): argument 'self' (position 1) must be tuple of Tensors, not "
-            f"{type(tensors).__name__}"
+            f"_foreach_{name}(): argument '{operand}' (position {place + 1}) must be tuple of "
+            f"Tensors, not {type(tensors).__name__}"
         )
     if not tensors:
         raise ShapeError("Tensor list must have at least one tensor.")
     for i, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             raise TypeError(
-                f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}"
+                f"expected Tensor as element {i} in argument {place}, but got "
+                f"{type(tensor).__name__}"
             )
     return len(tensors)
 
@@ -75,6 +79,8 @@ def _over(name, in_place):
         one_base = name == "pow" and not _listed(inputs) and _listed(lists[0])
         n = _counted(lists[0] if one_base else inputs, name + suffix)
         inputs = [inputs] * n if one_base else inputs
+        for place, (operand, values) in enumerate(zip(_LISTS.get(name, ()), lists), 1):
+            _counted(values, name + suffix, operand, place)
         if pointwise and isinstance(lists[-1], Tensor):
             lists = *lists[:-1], lists[-1].tolist()  # numbers of the tensors
         columns = [_each(values, n) for values in lists]

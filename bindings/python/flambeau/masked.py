@@ -67,6 +67,11 @@ def _dims(name, input, dim):
     return found if input.dim() else ()
 
 
+def _first_dim(name, input, dim):
+    """What goes along one dimension takes the first of several, or of all, as in torch."""
+    return min(_dims(name, input, dim), default=0)
+
+
 def _floating(name, input, dtype):
     dtype = dtype or input.dtype
     if not dtype.is_floating_point:
@@ -190,16 +195,16 @@ def _place(name, find, neutral, input, dim, keepdim, dtype, mask):
 
 def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     """The lower median; a row without elements has NaN, and is an error where there is none."""
-    mask = _spread("median", input, mask)
+    mask, dim = _spread("median", input, mask), _first_dim("median", input, dim)
+    floating = input.dtype.is_floating_point
     input = input if dtype is None else input.to(dtype)
     if mask is None:
         return torch.median(input, dim, keepdim=bool(keepdim)).values
-    floating = input.dtype.is_floating_point
     if not floating and not mask.any(dim).all():
         raise ValueError(
             "masked median expects no fully masked out rows if dtype is not floating point"
         )
-    kept = torch.where(mask, input if floating else input.double(), math.nan)
+    kept = torch.where(mask, input if input.dtype.is_floating_point else input.double(), math.nan)
     return torch.nanmedian(kept, dim, keepdim=bool(keepdim)).values.to(input.dtype)
 
 
@@ -212,7 +217,7 @@ def cumprod(input, dim, *, dtype=None, mask=None):
 
 
 def _running(scan, neutral, input, dim, dtype, mask):
-    mask = _spread(scan.__name__, input, mask)
+    mask, dim = _spread(scan.__name__, input, mask), _first_dim(scan.__name__, input, dim)
     return scan(_kept(input, mask, neutral), dim, dtype=dtype or input.dtype)
 
 

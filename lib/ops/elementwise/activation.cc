@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "flambeau/activation.h"
 #include "flambeau/binary.h"
+#include "ops/fits.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -45,6 +46,7 @@ Tensor elu_family(Form op, T input, double alpha, double scale, double inner) {
 
 Tensor hard_limit(Form op, T input, double low, double high) {
   check_not_bool(input, "Bool inputs not supported for hardtanh");
+  check_bounds(low, high, input.dtype());
   return unit<"HardtanhBackward0">(
       op, kHardtanh, kHardtanhSlope, input,
       [=](T dy, T x) { return keep_where(logical_and(gt(x, num(low)), lt(x, num(high))), dy); },
@@ -160,6 +162,8 @@ Tensor hardswish(T input, Into into) {
 
 Tensor threshold(T input, double threshold, double value, Into into) {
   check_not_bool(input, "\"threshold\" not implemented for 'bool'");
+  check_fits(threshold, input.dtype());
+  check_fits(value, input.dtype());
   return unit<"ThresholdBackward0">(
       op::threshold.to(into), kThreshold, kThresholdSlope, input,
       [=](T dy, T x) { return drop_where(le(x, num(threshold)), dy); }, {threshold, value});

@@ -3,6 +3,7 @@
 
 #include "kernels/map/map_loop.h"
 #include "ops/elementwise/activation_math.h"
+#include "ops/elementwise/saturated.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -121,8 +122,9 @@ FLAM_MAP(kLogsigmoidSlope, LogsigmoidSlope, FloatTypes);
 struct Hardtanh {
   double low, high;
   template <class V> FLAM_FN V operator()(V x) const {
-    const V raised = x < V(low) ? V(low) : x;
-    return raised > V(high) ? V(high) : raised;
+    const V least = saturated<V>(low), greatest = saturated<V>(high);
+    const V raised = x < least ? least : x;
+    return raised > greatest ? greatest : raised;
   }
 };
 struct HardtanhSlope {

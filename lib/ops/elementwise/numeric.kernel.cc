@@ -57,4 +57,13 @@ struct Frexp {
 };
 FLAM_MAP(kFrexp, Frexp, FloatTypes);
 
+// In one step: the power alone may have no value where the product has.
+struct Ldexp {
+  template <class V> FLAM_FN V operator()(V x, V exponent) const {
+    const double e = double(exponent), near = e < -5000 ? -5000 : e > 5000 ? 5000 : e;
+    return V(::ldexp(double(x), int(near)));
+  }
+};
+FLAM_MAP(kLdexp, Ldexp, FloatTypes);
+
 }  // namespace flambeau::FLAM_TARGET

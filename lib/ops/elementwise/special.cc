@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "ops/elementwise/numeric.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -14,6 +15,23 @@ namespace {
 using T = const Tensor&;
 
 constexpr double kPi = 3.141592653589793;
+
+constexpr Op kScaledByPowerOp{"ldexp"};
+
+// x 2^e for whole e in x's dtype.
+Tensor scaled_by_power(T x, T exponent);
+
+struct LdexpBackward {
+  Saved exponent;
+  static constexpr auto name = "LdexpBackward0";
+  Tensors operator()(T dy) const { return {scaled_by_power(dy, exponent), Tensor()}; }
+};
+
+Tensor scaled_by_power(T x, T exponent) {
+  Call c{kScaledByPowerOp, {x, exponent}};
+  LdexpBackward gradient{c.save(c[1])};
+  return c.track(c.map(kLdexp, {c[0], c[1]}), std::move(gradient));
+}
 
 struct CopysignBackward {
   Saved x, y;
@@ -213,9 +231,7 @@ Tensor ldexp(T input, T other, Into into) {
   if (!is_floating(input.dtype()) || is_floating(other.dtype())) {
     return mul(kept_operand(c, 0), pow(num(2.0), other));
   }
-  // Whole exponents leave the dtype alone; a half type's powers would overflow too early.
-  const Tensor x = in_single(kept_operand(c, 0));
-  return to_dtype(mul(x, pow(num(2.0), to_dtype(other, x.dtype()))), input.dtype());
+  return scaled_by_power(kept_operand(c, 0), to_dtype(other, input.dtype()));
 }
 
 Tensor float_power(T input, T exponent, Into into) {

@@ -9,6 +9,6 @@ inline constinit Kernel kErfinv{"erfinv"}, kLgamma{"lgamma"}, kPolygamma{"polyga
     kLogit{"logit"}, kSinc{"sinc"},  // logit: {low, high}
     kCopysign{"copysign"}, kHypot{"hypot"}, kLogaddexp{"logaddexp"},
     kGammaSlope{"standard_gamma_grad"},  // of a gamma variable by its concentration: (alpha, x)
-    kLogGammaSlope{"log_standard_gamma_grad"};  // of its logarithm: (alpha, log x)
+    kShareSlope{"dirichlet_grad"};  // of a share by its own concentration: (alpha, x, the rest)
 
 }  // namespace flambeau

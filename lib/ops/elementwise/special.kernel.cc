@@ -96,15 +96,44 @@ struct GammaSlope {
 };
 FLAM_MAP(kGammaSlope, GammaSlope, FloatTypes);
 
-// Near 0 the distribution function is x^a / gamma(a + 1), whatever else x changes below rounding.
-struct LogGammaSlope {
-  template <class V> FLAM_FN V operator()(V a, V log_x) const {
-    const double own = double(a), at = double(log_x), x = ::exp(at);
-    if (at < -40) return V((digamma_of(own + 1) - at) / own);
-    return V(gamma_slope_of(own, x) / x);
+// How a share x, which is beta(a, b), moves with a at fixed probability, divided by what is left of
+// the whole, 1 - x: -(dI/da) / p / (1 - x), I the incomplete beta function and p its slope in x. By
+// the series I = x (1 - x) p / a * sum of the products of (a + b + k) / (a + 1 + k) * x, or by that
+// of the other share's, 1 - I with x and 1 - x, a and b exchanged.
+// Source: Abramowitz and Stegun, 26.5.4 and 26.5.2; its terms' derivatives.
+FLAM_FN_APART double share_slope_sum(double ratio, double top, double bottom, double start,
+                                     bool own) {
+  double term = 1, all = 0, sum = 0, change = start;
+  for (double k = 0; k < 1e6 && term > 1e-17 * all; k += 1) {
+    all += term;
+    sum += term * change;
+    term *= (top + k) / (bottom + 1 + k) * ratio;
+    change += 1 / (top + k) - (own ? 1 / (bottom + 1 + k) : 0);
+  }
+  return sum;
+}
+
+FLAM_FN_APART double share_slope_of(double a, double x, double b) {
+  if (b == 0) return 0;  // all of the whole
+  if (!(a > 0 && b > 0 && x > 0 && x < 1)) return NAN;
+  const double total = a + b, mean = a / total, left = 1 - x;
+  if (a > 1e6 && b > 1e6) {  // as good as normal
+    const double spread = 0.5 * (1 / a - 2 / total - 1 / (total + 1));
+    return (b / (total * total) + (x - mean) * spread) / left;
+  }
+  // On a share's own side of the mean terms only fall; they do so too slowly near the other end.
+  const bool own = x <= mean ? x < 0.99 : x < 0.01;
+  const double start = ::log(x) + digamma_of(total) - digamma_of(own ? a + 1 : a);
+  return own ? -x / a * share_slope_sum(x, total, a, start, true)
+             : x / b * share_slope_sum(left, total, b, start, false);
+}
+
+struct ShareSlope {
+  template <class V> FLAM_FN V operator()(V a, V x, V rest) const {
+    return V(share_slope_of(double(a), double(x), double(rest)));
   }
 };
-FLAM_MAP(kLogGammaSlope, LogGammaSlope, FloatTypes);
+FLAM_MAP(kShareSlope, ShareSlope, FloatTypes);
 
 struct Copysign {
   template <class V> FLAM_FN V operator()(V x, V y) const {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ops/elementwise/binary.h"
+#include "ops/fits.h"
 #include "ops/formula.h"
 #include "ops/read.h"
 
@@ -132,6 +133,7 @@ Tensor clamp_numbers(Form op, const Tensor& input, const Tensor& low, const Tens
                      double b) {
   Call c{op, {input, low, high}};
   c.promote();
+  check_bounds(a, b, c[0].dtype());
   ClampNumbersBackward gradient{c.save(c[0]), a, b};
   return c.track(c.map(kClampNumbers, {c[0]}, {a, b}), std::move(gradient));
 }
@@ -191,6 +193,7 @@ Tensor masked_fill(const Tensor& input, const Tensor& mask, const Tensor& value,
   check(value.dim() == 0, Code::shape,
         "masked_fill_ only supports a 0-dimension value tensor, but got tensor with ", value.dim(),
         " dimension(s).");
+  check_fits(value, input.dtype());
   const Tensor number = apart(value, input);
   Call c{op::masked_fill.to(into), {input, mask, number}};
   c.convert(2, c[0].dtype());

@@ -5,6 +5,7 @@
 
 #include "base/half.h"
 #include "kernels/map/map_loop.h"
+#include "ops/elementwise/saturated.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -39,16 +40,6 @@ struct Clamp {
   }
 };
 FLAM_MAP(kClamp, Clamp, AllTypes);
-
-// A number as a V: integers take the nearest value that they have.
-template <class V> FLAM_FN V saturated(double v) {
-  if constexpr (std::is_integral_v<V>) {
-    constexpr V least = std::numeric_limits<V>::min(), greatest = std::numeric_limits<V>::max();
-    return v <= double(least) ? least : v >= double(greatest) ? greatest : V(v);
-  } else {
-    return V(v);
-  }
-}
 
 struct ClampNumbers {
   double low, high;

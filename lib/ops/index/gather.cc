@@ -2,6 +2,7 @@
 // reverse.
 #include "base/error.h"
 #include "ops/call.h"
+#include "ops/fits.h"
 #include "ops/index/indices.h"
 #include "ops/scalar_name.h"
 
@@ -97,6 +98,7 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
   const Tensor at = index_operand(op::scatter, x, index);
   const bool number = src.is_wrapped_number() || (src.dim() == 0 && at.dim() != 0);
   if (number) check_covers(op::scatter, "self", x, at, d);
+  check_fits(src, x.dtype());
   const Tensor from =
       number ? to(src, x.device(), x.dtype()) : source_of(op::scatter, x, at, src, d);
   Call c{op::scatter.to(into), {x, at, from}, Devices::exact};

@@ -2,7 +2,9 @@
 // become one list of indices per dimension of that view, which index_lists.cc reads and writes.
 #include "flambeau/index.h"
 #include "base/error.h"
+#include "kernels/index/index.h"
 #include "ops/call.h"
+#include "ops/fits.h"
 #include "ops/index/indices.h"
 #include "ops/scalar_name.h"
 
@@ -129,6 +131,14 @@ class Selector {
           to_string(x_.device()), "\")");
   }
 
+  // Whether the next dimensions of the view are one in memory.
+  bool merges(int64_t count) const {
+    const DimsView sizes = out_.view.sizes(), strides = out_.view.strides();
+    for (size_t d = size_t(dim_); d + 1 < size_t(dim_ + count); ++d)
+      if (strides[d] != strides[d + 1] * sizes[d + 1]) return false;
+    return true;
+  }
+
   void mask(const Tensor& given) {
     check_reachable(given);
     if (given.dim() == 0) {
@@ -142,7 +152,15 @@ class Selector {
       }
     }
     ++listed_;
-    const Tensor mask = to(given.dim() ? given : reshape(given, Dims{1}), x_.device());
+    Tensor mask = to(given.dim() ? given : reshape(given, Dims{1}), x_.device());
+    if (mask.dim() > kIndexLists && merges(mask.dim())) {
+      mask = reshape(mask, Dims{-1});
+      const DimsView whole = out_.view.sizes();
+      Dims sizes(whole.first(size_t(dim_)));
+      sizes.push_back(mask.numel());
+      for (size_t d = size_t(dim_ + given.dim()); d < whole.size(); ++d) sizes.push_back(whole[d]);
+      out_.view = view(out_.view, sizes);
+    }
     for (Tensor& at : mask_coordinates(op::index, mask)) list(std::move(at));
     original_ += given.dim();
   }
@@ -204,6 +222,8 @@ Tensor index(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView tenso
 Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView tensors,
                   const Tensor& values, bool accumulate) {
   const Selection s = Selector(x, kinds, bounds, tensors).run();
+  // One place takes a float that its dtype makes infinite; torch lets it.
+  if (!s.lists.empty() || !is_floating(x.dtype())) check_fits(values, x.dtype());
   if (s.lists.empty()) {
     const Tensor source = without_leading_ones(values, s.view.dim());
     if (accumulate) {

@@ -1,5 +1,6 @@
 // Slices of one dimension by an index vector: select, add, copy, fill, and the embedding table.
 #include "base/error.h"
+#include "ops/fits.h"
 #include "ops/formula.h"
 #include "ops/index/indices.h"
 #include "ops/read.h"
@@ -182,6 +183,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
         value.dim(), " dimension(s).");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector(op::index_fill, x, index);
+  check_fits(value, x.dtype());
   const Tensor v = apart(to(value, x.device(), x.dtype()), x);
   Call c{op::index_fill.to(into), {x, at, v}};
   Tensor y = c.changeable();

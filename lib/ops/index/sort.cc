@@ -137,6 +137,7 @@ std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool la
 
 std::tuple<Tensor, Tensor> kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
   check_numbers(op::kthvalue, x);
+  check_reducible(op::kthvalue, x, dim);
   check(k >= 1 && k <= length_along(x, dim), Code::index,
         "kthvalue(): selected number k out of range for dimension ", wrap_dim(dim, x.dim()));
   Call c{op::kthvalue, {x}};

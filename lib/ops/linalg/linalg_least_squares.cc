@@ -99,7 +99,7 @@ Least by_factors(const Tensor& a, const Tensor& b, double rcond, bool full_rank)
   const Tensor rank = zeros(batch, Dtype::i64, kCpu);
   if (x.numel() > 0 && a.numel() > 0)
     solve_least_squares(columns(a), columns(b), x, rank, full_rank ? 0 : rcond);
-  if (full_rank) {
+  if (full_rank && x.numel() > 0) {
     const Tensor info = to_dtype(lt(rank, num(std::min(a.size(-2), n))), Dtype::i32);
     check_info("torch.linalg.lstsq", info, low_rank_text);
   }
@@ -182,7 +182,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& A, const T
     const GradMode no_grad(false);
     const Tensor in = detach(a), out = detach(b);
     found = values && in.numel() > 0 ? by_values(in, out, bound) : by_factors(in, out, bound, gels);
-    const bool full = gels || (in.numel() > 0 && is_true(all(eq(found.rank, num(in.size(-1))))));
+    const bool full = gels || is_true(all(eq(found.rank, num(in.size(-1)))));
     off = full && (gels || values) && in.size(-2) > in.size(-1);
   }
   Tensor ys[] = {found.x,

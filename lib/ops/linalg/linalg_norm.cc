@@ -89,8 +89,9 @@ void check_orderable(const Tensor& x, DimsView dim) {
 template <class F> Tensor condition(const Tensor& x, const F& norm_of, const char* shown) {
   check_square(shown, "A", x);
   const auto [inverse, info] = linalg_inv_ex(x, false);
-  const Tensor product = mul(norm_of(x), norm_of(inverse));
-  return where(gt(info, num(int64_t{0})), num(double(INFINITY)), product);
+  const Tensor singular = gt(info, num(int64_t{0}));
+  const Tensor finite = masked_fill(inverse, unsqueeze(unsqueeze(singular, -1), -1), num(0.0));
+  return where(singular, num(double(INFINITY)), mul(norm_of(x), norm_of(finite)));
 }
 
 // Where to split the product of factors first .. last, for the fewest multiplications.

@@ -158,11 +158,11 @@ Tensor mv(const Tensor& a, const Tensor& x, Into into) {
 Tensor dot(const Tensor& a, const Tensor& b, Into into) {
   check_dim(op::dot, "input", a, 1);
   check_dim(op::dot, "tensor", b, 1);
+  const Call c{op::dot.to(into), {a, b}};
+  check_same_dtype(op::dot, c[0], c[1]);
   check(a.numel() == b.numel(), Code::shape, "inconsistent tensor size, expected tensor ",
         ShapeText{a.sizes()}, " and src ", ShapeText{b.sizes()},
         " to have the same number of elements");
-  const Call c{op::dot.to(into), {a, b}};
-  check_same_dtype(op::dot, c[0], c[1]);
   return reshape(product(op::dot, unsqueeze(c[0], 0), unsqueeze(c[1], 1)), Dims{});
 }
 

@@ -3,6 +3,7 @@
 #include "flambeau/pad.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "ops/fits.h"
 #include "ops/formula.h"
 #include "ops/index/indices.h"
 
@@ -51,6 +52,7 @@ struct ConstantPadBackward {
 };
 
 Tensor constant_pad(const Tensor& x, const SmallVector<Sides, 8>& sides, double value) {
+  check_fits(value, x.dtype());
   Call c{kConstantPadNdOp, {x}};
   Dims sizes(x.sizes());
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] += sides[d].before + sides[d].after;

@@ -10,6 +10,7 @@
 #include "base/warning.h"
 #include "kernels/index/index.h"
 #include "ops/call.h"
+#include "ops/fits.h"
 #include "ops/formula.h"
 #include "ops/random/draw.h"
 #include "ops/read.h"
@@ -25,19 +26,6 @@ constexpr Op kGeometricOp{"geometric"};
 constexpr Op kLogNormalOp{"log_normal"};
 constexpr Op kRandomOp{"random"};
 constexpr Op kUniformOp{"uniform"};
-
-double greatest(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16:
-      return 65504;
-    case Dtype::bf16:
-      return 0x1.FEp127;
-    case Dtype::f32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
 
 void check_floating(const char* op, Dtype dtype) {
   check(is_floating(dtype), Code::dtype, "\"", op, "\" not implemented for '", name_of(dtype), "'");
@@ -211,7 +199,7 @@ Tensor randn_like(const Tensor& x, Dtype dtype, Device device, bool requires_gra
 
 Tensor uniform_(const Tensor& x, double from, double to, Generator* g) {
   check_floating(op::uniform_, x.dtype());
-  const double most = greatest(x.dtype());
+  const double most = greatest_of(x.dtype());
   for (const auto& [name, bound] : {std::pair("from", from), std::pair("to", to)}) {
     check(std::abs(bound) <= most, Code::invalid_argument, "uniform_: ", name,
           " is out of bounds for ", name_of(x.dtype()), ": ", bound);

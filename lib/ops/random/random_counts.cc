@@ -1,5 +1,6 @@
-// Gamma, Poisson and binomial variables with parameters per element. Only gamma's follow their
-// parameter smoothly; how is a kernel of its own, which nobody differentiates again.
+// Gamma, Poisson and binomial variables with parameters per element, and shares of a whole. Only
+// gammas and shares follow their parameters smoothly; how is a kernel of its own, which nobody
+// differentiates again.
 #include "kernels/random/random_counts.h"
 
 #include "base/error.h"
@@ -12,8 +13,7 @@ namespace flambeau::ops {
 
 namespace {
 
-constexpr Op kStandardGammaGradOp{"standard_gamma_grad"}, kLogGammaOp{"log_standard_gamma"},
-    kLogGammaGradOp{"log_standard_gamma_grad"};
+constexpr Op kStandardGammaGradOp{"standard_gamma_grad"}, kDirichletGradOp{"dirichlet_grad"};
 
 void check_floating(const char* op, const Tensor& x) {
   check(is_floating(x.dtype()), Code::dtype, "\"", op, "\" not implemented for '",
@@ -40,26 +40,28 @@ struct GammaBackward {
   Tensors operator()(const Tensor& dy) const { return {mul(dy, gamma_slope(alpha, y))}; }
 };
 
-struct LogGammaBackward {
+Tensor sum_last(const Tensor& x) {
+  const int64_t last = -1;
+  return sum(x, {&last, 1}, true);
+}
+
+// A share moves with its own concentration as a beta variable does; the others keep to each other
+// and give way.
+struct DirichletBackward {
   Saved alpha, y;
   static constexpr auto name = "DirichletBackward0";
   Tensors operator()(const Tensor& dy) const {
-    const Tensor at = alpha, of = y;
-    Call c{kLogGammaGradOp, {at, of}};
-    return {mul(dy, c.no_gradient(c.map(kLogGammaSlope, {c[0], c[1]})))};
+    const Tensor of = alpha;
+    const Tensor at = to_dtype(of, Dtype::f64), shares = to_dtype(y, Dtype::f64);
+    const Tensor rest = sub(sum_last(at), at);
+    Call c{kDirichletGradOp, {at, shares, rest}};
+    const Tensor slope = c.no_gradient(c.map(kShareSlope, {c[0], c[1], c[2]}));
+    const Tensor wide = to_dtype(dy, Dtype::f64);
+    return {to_dtype(mul(slope, sub(wide, sum_last(mul(shares, wide)))), of.dtype())};
   }
 };
 
-// Logarithms of gamma variables; `alpha` is f64.
-Tensor log_gamma_variables(const Tensor& alpha, RandomState state) {
-  Call c{kLogGammaOp, {alpha}};
-  Tensor y = flambeau::empty(alpha.sizes(), alpha.dtype(), alpha.device());
-  run_variable(op::sample_dirichlet, kLogGamma, y, state, plain(alpha), {});
-  LogGammaBackward gradient{c.save(alpha), c.save_output(y)};
-  return c.track(std::move(y), std::move(gradient));
-}
-
-// Shares in (0, 1) whatever was rounded; gradients are those of the shares themselves.
+// Shares in (0, 1) whatever was rounded.
 Tensor inside(const Tensor& shares) {
   const Dtype d = shares.dtype();
   const double least = d == Dtype::f64 ? 0x1p-1022 : d == Dtype::f16 ? 0x1p-14 : 0x1p-126;
@@ -67,9 +69,7 @@ Tensor inside(const Tensor& shares) {
                            : d == Dtype::f32  ? 0x1p-24
                            : d == Dtype::bf16 ? 0x1p-8
                                               : 0x1p-11;
-  const Tensor own = detach(shares);
-  const Tensor kept = clamp_max(clamp_min(own, num(least)), num(1 - below_one));
-  return add(shares, sub(kept, own));
+  return clamp_max(clamp_min(shares, num(least)), num(1 - below_one));
 }
 
 }  // namespace
@@ -79,8 +79,13 @@ Tensor sample_dirichlet(const Tensor& alpha, Generator* g) {
   check(alpha.dim() > 0, Code::shape, op::sample_dirichlet.name,
         ": concentration must have at least one dimension, got ", alpha);
   const RandomState state = fixed_state(op::sample_dirichlet, g, alpha.device());
-  const Tensor logs = log_gamma_variables(to_dtype(alpha, Dtype::f64), state);
-  return inside(to_dtype(softmax(logs, -1), alpha.dtype()));
+  Call c{op::sample_dirichlet, {alpha}};
+  const Tensor wide = plain(to_dtype(detach(alpha), Dtype::f64));
+  const Tensor logs = flambeau::empty(wide.sizes(), wide.dtype(), wide.device());
+  run_variable(op::sample_dirichlet, kLogGamma, logs, state, wide, {});
+  Tensor y = inside(to_dtype(softmax(logs, -1), alpha.dtype()));
+  DirichletBackward gradient{c.save(c[0]), c.save_output(y)};
+  return c.track(std::move(y), std::move(gradient));
 }
 
 Tensor standard_gamma(const Tensor& alpha, Generator* g) {

@@ -124,9 +124,10 @@ Tensor norm(const Tensor& input, double p, DimsView dim, bool keepdim, Dtype dty
   Call c{op::norm, {input}};
   if (dtype != Dtype::none) c.convert(0, dtype);
   const ReducedShape over(c[0], dim, keepdim);
-  if (std::isinf(p) && over.count == 0) {
+  if ((p < 0 || std::isinf(p)) && over.count == 0) {
     fail(Code::shape, "linalg.vector_norm cannot compute the ", p,
-         " norm on an empty tensor: ", describe(input));
+         " norm on an empty tensor because the operation does not have an identity. Got ",
+         describe(input));
   }
   Tensor y = c.output(over.sizes, c[0].dtype());
   fold_norm(y, c[0], over, p);

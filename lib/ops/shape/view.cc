@@ -346,10 +346,12 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
 }
 
 Tensor squeeze(const Tensor& x, DimsView dim) {
-  SmallVector<bool, 8> drop(x.sizes().size(), dim.data() == nullptr);
+  SmallVector<bool, 8> drop(std::max<size_t>(x.sizes().size(), 1), dim.data() == nullptr);
   for (int64_t d : dim) {
     const int64_t at = wrap_dim(d, x.dim());
-    if (x.dim()) drop[size_t(at)] = true;
+    check(!drop[size_t(at)], Code::index, "dim ", at,
+          " appears multiple times in the list of dims");
+    drop[size_t(at)] = true;
   }
   Dims sizes, strides;
   for (size_t i = 0; i < x.sizes().size(); ++i) {

@@ -2,7 +2,7 @@
 
 Each stands in front of the generated function of its name, which does the work."""
 
-from .._call import fill
+from .._call import fill, handles
 from .._errors import DtypeError
 from .._factory import arange
 from .._gen import api, ops
@@ -84,6 +84,25 @@ def cross(input, other, dim=None, *, out=None):
     return ops._cross(input, other, dim, out=out)
 
 
+def chain_matmul(*matrices, out=None):
+    """The product of matrices, in the cheapest order. Deprecated in favour of `linalg.multi_dot`,
+    which takes a list of two matrices at least."""
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+        "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than "
+        "multiple parameters."
+    )
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        (matrices,) = matrices
+    if not handles(matrices):
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    if len(matrices) > 1:
+        return ops.LINALG["multi_dot"](matrices, out=out)
+    if matrices[0].dim() != 2:
+        raise RuntimeError(f"Tensor dimension is {matrices[0].dim()}, expected 2 instead.")
+    return matrices[0] if out is None else fill(out, matrices[0], "chain_matmul")
+
+
 def resize(self, *size):
     """A tensor of another shape. Deprecated."""
     warn("non-inplace resize is deprecated")
@@ -97,6 +116,7 @@ def resize_as(self, other):
 
 
 FUNCTIONS = {
+    "chain_matmul": chain_matmul,
     "cross": cross,
     "meshgrid": meshgrid,
     "range": range,

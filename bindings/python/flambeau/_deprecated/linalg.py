@@ -2,6 +2,7 @@
 
 from .._call import _result, fill
 from .._gen.ops import LINALG as _LINALG
+from .._on_demand import called
 from .._types import contiguous_format
 from ..linalg import pinv
 
@@ -44,9 +45,9 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, 
 
 
 def lu(A, pivot=True, get_infos=False, *, out=None):
-    """The old spelling of `linalg.lu_factor_ex`, which fails where a factor is singular unless the
-    number that says so is asked for."""
-    LU, pivots, info = _LINALG["lu_factor_ex"](A, pivot=pivot, check_errors=not get_infos)
+    """The old spelling of `linalg.lu_factor_ex`, which leaves it to the caller to ask for the
+    number that says where a factor is singular."""
+    LU, pivots, info = _LINALG["lu_factor_ex"](A, pivot=pivot)
     found = (LU, pivots, info) if get_infos else (LU, pivots)
     return found if out is None else tuple(fill(out, found, "lu"))
 
@@ -54,3 +55,22 @@ def lu(A, pivot=True, get_infos=False, *, out=None):
 def lu_solve(b, LU_data, LU_pivots, *, out=None):
     """The old spelling of `linalg.lu_solve`."""
     return _LINALG["lu_solve"](LU_data, LU_pivots, b, out=out)
+
+
+def _removed(name, instead):
+    text = (
+        f"torch.{name}: This function was deprecated since version 1.9 and is now removed. Please "
+        f"use {instead}."
+    )
+
+    def refuse(*args, **named):
+        raise RuntimeError(text)
+
+    return called(refuse, name, text)
+
+
+eig = _removed("eig", "torch.linalg.eig")
+lstsq = _removed("lstsq", "torch.linalg.lstsq, whose arguments come in the other order")
+matrix_rank = _removed("matrix_rank", "torch.linalg.matrix_rank")
+solve = _removed("solve", "torch.linalg.solve, whose arguments come in the other order")
+symeig = _removed("symeig", "torch.linalg.eigh or torch.linalg.eigvalsh")

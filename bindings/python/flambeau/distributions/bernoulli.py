@@ -82,6 +82,15 @@ class Geometric(_Trial):
 
     support = constraints.nonnegative_integer
 
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self._name == "probs" and not (self.probs > 0).all():
+            raise ValueError(
+                f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of "
+                f"distribution {self!r} to be positive but found invalid values:\n"
+                f"{self.probs[self.probs <= 0]}"
+            )
+
     mean = property(lambda self: 1.0 / self.probs - 1.0)
     mode = property(lambda self: torch.zeros_like(self.probs))
     variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)

@@ -4,6 +4,7 @@ operations that a distribution may leave out."""
 import functools
 
 from .. import _torch as torch
+from .._deprecated import warn
 from . import constraints
 
 
@@ -25,7 +26,6 @@ class Distribution:
 
     has_rsample = False
     has_enumerate_support = False
-    arg_constraints = {}
     _own = ()  # what is expanded with the batch: tensors that begin with its shape, distributions
     _kept = ()  # what an expanded distribution has as this one has it
     _validate_args = True
@@ -53,8 +53,26 @@ class Distribution:
         self.__dict__.update(zip(parameters, held), _own=tuple(parameters))
         Distribution.__init__(self, held[0].size(), (), validate_args)
 
+    @property
+    def arg_constraints(self):
+        """What each parameter must satisfy, by name."""
+        raise NotImplementedError
+
+    def _declared(self, name, purpose, otherwise=None):
+        """An attribute that a program's own kind may lack; then nothing is checked against it."""
+        try:
+            return getattr(self, name)
+        except NotImplementedError:
+            warn(f"{type(self)} does not define `{name}`{purpose}")
+            return otherwise
+
     def _check_parameters(self):
-        for name, constraint in self.arg_constraints.items():
+        purpose = (
+            ". Please set `arg_constraints = {}` or initialize the distribution with "
+            "`validate_args=False` to turn off validation."
+        )
+        constrained = self._declared("arg_constraints", purpose, {})
+        for name, constraint in constrained.items():
             # A parameter computed from another one on demand is right if that one is.
             lazy = isinstance(getattr(type(self), name, None), lazy_property)
             if constraints.is_dependent(constraint) or (lazy and name not in self.__dict__):
@@ -206,11 +224,12 @@ class Distribution:
                     "Value is not broadcastable with batch_shape+event_shape: "
                     f"{value.size()} vs {expected}."
                 )
-        try:
-            support = self.support
-        except NotImplementedError:
-            return
-        if not support.check(value).all():
+        purpose = (
+            " to enable sample validation. Please initialize the distribution with "
+            "`validate_args=False` to turn off validation."
+        )
+        support = self._declared("support", purpose)
+        if support is not None and not support.check(value).all():
             raise ValueError(
                 f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the "
                 f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n"
@@ -218,7 +237,11 @@ class Distribution:
             )
 
     def _shown_parameters(self):
-        return [name for name in self.arg_constraints if name in self.__dict__]
+        try:
+            constrained = self.arg_constraints
+        except NotImplementedError:
+            return []
+        return [name for name in constrained if name in self.__dict__]
 
     def __repr__(self):
         given = [(name, getattr(self, name)) for name in self._shown_parameters()]

@@ -22,6 +22,7 @@ class Independent(Distribution):
         events = (*batch[kept:], *base_distribution.event_shape)
         super().__init__(batch[:kept], events, validate_args)
 
+    arg_constraints = {}
     has_rsample = property(lambda self: self.base_dist.has_rsample)
     mean = property(lambda self: self.base_dist.mean)
     mode = property(lambda self: self.base_dist.mode)

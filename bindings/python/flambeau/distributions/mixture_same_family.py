@@ -38,6 +38,7 @@ class MixtureSameFamily(Distribution):
             )
         super().__init__(batch, component_distribution.event_shape, validate_args)
 
+    arg_constraints = {}
     has_rsample = False
     _dim = property(lambda self: -1 - len(self._event_shape))  # that of the components
 

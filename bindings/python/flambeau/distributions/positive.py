@@ -9,9 +9,13 @@ import math
 from .. import _torch as torch
 from . import constraints
 from .exp_family import ExponentialFamily
-from .location_scale import Cauchy, Normal, open_uniform
+from .location_scale import Cauchy, Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform, ExpTransform, StickBreakingTransform
+
+
+def _waiting_times(shape, **options):
+    return torch.empty(shape, **options).exponential_()
 
 
 class Exponential(ExponentialFamily):
@@ -29,7 +33,7 @@ class Exponential(ExponentialFamily):
     variance = property(lambda self: self.rate**-2)
 
     def rsample(self, sample_shape=()):
-        return -self._noise(open_uniform, sample_shape, self.rate).log() / self.rate
+        return self._noise(_waiting_times, sample_shape, self.rate) / self.rate
 
     def _log_prob(self, value):
         return self.rate.log() - self.rate * value

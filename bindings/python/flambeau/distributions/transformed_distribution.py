@@ -58,6 +58,7 @@ class TransformedDistribution(Distribution):
         more = len(self._event_shape) - found.event_dim
         return constraints.independent(found, more) if more > 0 else found
 
+    arg_constraints = {}
     has_rsample = property(lambda self: self.base_dist.has_rsample)
 
     def _forward(self, value):
