@@ -58,7 +58,24 @@ def unfold(shape, *args, **options):
     return lambda torch: torch.nn.Unfold(*args, **options)(torch.randn(shape))
 
 
+def resample(*args, **options):
+    return lambda torch: torch.nn.functional.interpolate(torch.randn(1, 1, 4, 4), *args, **options)
+
+
+def sample(**words):
+    def call(torch):
+        f = torch.nn.functional.grid_sample
+        return f(torch.randn(1, 1, 4, 4), torch.randn(1, 2, 2, 2), align_corners=False, **words)
+
+    return call
+
+
+def reflecting(n):
+    return lambda torch: getattr(torch.nn, f"ConvTranspose{n}d")(1, 1, 1, padding_mode="reflect")
+
+
 BATCH, ONE = (4, 3, 4), (4, 4)
+WHOLE = "expected size to be one of int or Tuple[int]"
 BATCHED, SINGLE = "For batched (3-D) `query`, expected ", "For unbatched (2-D) `query`, expected "
 VECTOR = "Expected non-empty vector or matrix"
 PADDED = "Calculated padded input size per channel: "
@@ -79,6 +96,22 @@ CALLS = [
     (convolve(1, (2,), padding=-1), RuntimeError, "negative padding is not supported"),
     (convolve(2, (2, 2), groups=0), RuntimeError, "non-positive groups is not supported"),
     (convolve(3, (2, 2, 2), dilation=0), RuntimeError, "dilation should be greater than zero"),
+    *(
+        (reflecting(n), ValueError, f'Only "zeros" padding mode is supported for ConvTranspose{n}d')
+        for n in (1, 2, 3)
+    ),
+    *((resample(size), TypeError, WHOLE) for size in (2.0, (2, 2.0), (2, None), True, "22")),
+    (lambda t: resample(t.tensor(2.0))(t), TypeError, WHOLE),
+    (lambda t: resample((t.tensor(2.0), 2), mode="bilinear")(t), TypeError, WHOLE),
+    (resample((2,)), ValueError, "Input and output must have the same number of spatial dimen"),
+    (resample([2, 2, 2]), ValueError, "spatial dimensions of [4, 4] and output size of [2, 2, 2]"),
+    (resample(scale_factor=(2,)), ValueError, "Input and scale_factor must have the same number"),
+    (
+        sample(mode="cubic"),
+        ValueError,
+        "to be 'bilinear', 'nearest' or 'bicubic', but got: 'cubic'",
+    ),
+    (sample(padding_mode="ones"), ValueError, "expected padding_mode to be 'zeros', 'border' or"),
     (lambda t: t.nn.LSTM(0, 3), ValueError, "input_size must be greater than zero"),
     (fold((1, 5, 9), (4, 5), (2, 3)), RuntimeError, "be divisible by the product of kernel_size"),
     (

@@ -5,6 +5,7 @@ import copy
 import functools
 import importlib
 import pickle
+import warnings
 
 import pytest
 
@@ -215,3 +216,11 @@ def test_methods_of_torchs_dispatcher_say_so_by_their_names(torch):
     for name in ("_make_wrapper_subclass", "_lazy_clone", "_view_func"):
         with pytest.raises(NotImplementedError, match=f"torch.Tensor.{name} is unsupported: "):
             getattr(torch.Tensor, name)(torch.ones(2))
+
+
+def test_what_is_dense_already(torch):
+    x = torch.ones(2, requires_grad=True)
+    assert x.to_dense() is x and x.to_dense(torch.float32, masked_grad=True) is x
+    assert x.to_dense(torch.float64).dtype is torch.float64
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", category=torch.serialization.SourceChangeWarning)

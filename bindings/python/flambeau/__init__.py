@@ -45,6 +45,7 @@ _LAZY = {
     "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype",
     "compiler": "compile",
     "func": "vmap",
+    "nn.functional": "conv_tbc",
     "overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
     "serialization": "load save",
     "utils.dlpack": "to_dlpack",
