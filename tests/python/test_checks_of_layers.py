@@ -74,7 +74,38 @@ def reflecting(n):
     return lambda torch: getattr(torch.nn, f"ConvTranspose{n}d")(1, 1, 1, padding_mode="reflect")
 
 
+def normalized(dims, training, eps):
+    def call(torch):
+        x, ones = torch.randn(3, 2, *[2] * (dims - 2)), torch.ones(2)
+        return torch.nn.functional.batch_norm(x, ones, ones, training=training, eps=eps)
+
+    return call
+
+
+def pooled(n, dims):
+    return lambda t: getattr(t.nn.functional, f"max_pool{n}d")(t.randn([3] * dims), 2)
+
+
+def cell(kind, size, hidden):
+    def call(torch):
+        h = torch.randn(3, hidden)
+        return getattr(torch.nn, kind)(2, 3)(torch.randn(3, size), (h, h) if "LSTM" in kind else h)
+
+    return call
+
+
+def made(kind, *args, **options):
+    return lambda torch: getattr(torch.nn, kind)(*args, **options)
+
+
+def of_doubles(kind):
+    return lambda t: getattr(t.nn, kind)(3, 5)(t.randn(2, 4, 3, dtype=t.float64))
+
+
 BATCH, ONE = (4, 3, 4), (4, 4)
+NETS = "RNN", "LSTM", "GRU"
+CELLS = "RNNCell", "LSTMCell", "GRUCell"
+POSITIVE = "eps must be positive during training, but got "
 WHOLE = "expected size to be one of int or Tuple[int]"
 BATCHED, SINGLE = "For batched (3-D) `query`, expected ", "For unbatched (2-D) `query`, expected "
 VECTOR = "Expected non-empty vector or matrix"
@@ -112,6 +143,57 @@ CALLS = [
         "to be 'bilinear', 'nearest' or 'bicubic', but got: 'cubic'",
     ),
     (sample(padding_mode="ones"), ValueError, "expected padding_mode to be 'zeros', 'border' or"),
+    *((normalized(n, True, eps), ValueError, POSITIVE) for n in (2, 4) for eps in (0.0, -1.0)),
+    (normalized(2, False, -1.0), ValueError, "eps must be non-negative, but got -1"),
+    (
+        score("cross_entropy", (10, 3), 10, 3),
+        RuntimeError,
+        "Expected floating point type for target with class probabilities, got int64",
+    ),
+    (
+        lambda t: score("nll_loss", (3, 4), 3, weight=t.ones(4, dtype=t.float16))(t),
+        RuntimeError,
+        "expected scalar type float32 but found float16",
+    ),
+    (score("multi_margin_loss", (5, 10), 3), RuntimeError, "Expected target size [5], but got [3]"),
+    *(
+        (pooled(n, dims), RuntimeError, f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expec")
+        for n in (1, 2, 3)
+        for dims in (n, n + 3)
+    ),
+    *(
+        (cell(kind, 4, 3), RuntimeError, "inconsistent input_size: got 4 expected 2")
+        for kind in CELLS
+    ),
+    *(
+        (cell(kind, 2, 4), RuntimeError, "inconsistent hidden_size: got 4, expected 3")
+        for kind in CELLS
+    ),
+    *(
+        (of_doubles(kind), ValueError, "does not match weight dtype (torch.float32)")
+        for kind in NETS
+    ),
+    *(
+        (made(kind, 3, 5, **{name: value}), TypeError, f"{name} should be of type {wanted}, got: ")
+        for kind in NETS
+        for name, value, wanted in (("bias", 0, "bool"), ("batch_first", "False", "bool"))
+    ),
+    *((made(kind, 3.0, 5), TypeError, "input_size should be of type int, got: f") for kind in NETS),
+    *(
+        (made(kind, 3, "5"), TypeError, "hidden_size should be of type int, got: s")
+        for kind in NETS
+    ),
+    (made("GroupNorm", 3, 10), ValueError, "num_channels (10) must be divisible by num_groups (3)"),
+    (
+        made("HuberLoss", delta=1j),
+        TypeError,
+        "delta must be a float or int, got: <class 'complex'>",
+    ),
+    *(
+        (made(kind, dim=dim), TypeError, "dim must be an int or None")
+        for kind in ("Softmax", "LogSoftmax")
+        for dim in (True, 1.0)
+    ),
     (lambda t: t.nn.LSTM(0, 3), ValueError, "input_size must be greater than zero"),
     (fold((1, 5, 9), (4, 5), (2, 3)), RuntimeError, "be divisible by the product of kernel_size"),
     (

@@ -79,6 +79,9 @@ Two without(int64_t dim, Two results) {
 }
 
 Two pool(const Windows& w, const Tensor& x, const PoolParams& p) {
+  const size_t dims = w.spatial + 1;
+  check(size_t(x.dim()) == dims || size_t(x.dim()) == dims + 1, Code::shape, w.op, ": non-empty ",
+        dims, "D or ", dims + 1, "D (batch mode) tensor expected for input, but got ", x);
   w.check_filled(x);
   if (!w.is_batched(x)) return without(0, pool(w, unsqueeze(x, 0), p));
   check(x.dtype() != Dtype::boolean, Code::dtype, "\"", w.op, "\" not implemented for 'bool'");
