@@ -94,6 +94,14 @@ def cell(kind, size, hidden):
     return call
 
 
+def of_states(kind):
+    def call(torch):
+        h = torch.randn(3, 1, 1, 3)
+        return getattr(torch.nn, kind)(2, 3)(torch.randn(3, 2), (h, h) if "LSTM" in kind else h)
+
+    return call
+
+
 def made(kind, *args, **options):
     return lambda torch: getattr(torch.nn, kind)(*args, **options)
 
@@ -155,6 +163,13 @@ CALLS = [
         RuntimeError,
         "expected scalar type float32 but found float16",
     ),
+    (
+        lambda t: t.nn.functional.cross_entropy(t.rand(2, 3), t.rand(2, 3), ignore_index=1),
+        RuntimeError,
+        "ignore_index is not supported for floating point target",
+    ),
+    (of_states("GRUCell"), ValueError, "Expected hidden to be 1D or 2D, got 4D instead"),
+    (of_states("LSTMCell"), ValueError, "Expected hx[0] to be 1D or 2D, got 4D instead"),
     (score("multi_margin_loss", (5, 10), 3), RuntimeError, "Expected target size [5], but got [3]"),
     *(
         (pooled(n, dims), RuntimeError, f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expec")

@@ -124,6 +124,19 @@ def test_dropout_lies_as_a_product_does(order, start, p):
     assert x.grad.equal(y.detach()) and set(y.flatten().tolist()) <= {0.0, 1.0, 2.0}
 
 
+@pytest.mark.parametrize("sides", [(1, 2), (1, 2, 0, 3)])
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
+def test_the_gradient_of_a_pad_is_dense_and_no_view(sides, order):
+    x = torch.randn(2, 3, 4, 5).contiguous(memory_format=order).requires_grad_()
+    y = F.pad(x, sides)
+    dy = torch.randn_like(y)
+    (found,) = torch.autograd.grad(y, x, dy)
+    assert found.is_contiguous(memory_format=order) and found._base is None
+    before = dy.clone()
+    found.zero_()
+    assert dy.equal(before)
+
+
 @pytest.mark.parametrize("batch", [[], [1], [2]])
 def test_maxima_of_a_volume_lie_as_it_does(batch):
     last = torch.randn(*batch, 6, 5, 5, 4).movedim(-1, len(batch))

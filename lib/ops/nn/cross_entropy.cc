@@ -214,6 +214,8 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
   const ce::Options o{class_dim(op::cross_entropy, input), ignore_index, reduction,
                       label_smoothing};
   const bool shares = ce::are_probabilities(input.sizes(), target);
+  check(!shares || ignore_index < 0, Code::invalid_argument,
+        "ignore_index is not supported for floating point target, got ", ignore_index);
   return shares ? of_probabilities(input, target, weight, o) : of_indices(input, target, weight, o);
 }
 

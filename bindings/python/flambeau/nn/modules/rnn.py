@@ -266,10 +266,13 @@ class RNNCellBase(_Recurrent):
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        for state in hx if isinstance(hx, tuple) else (hx,):
+        states = (
+            {f"hx[{i}]": s for i, s in enumerate(hx)} if isinstance(hx, tuple) else {"hidden": hx}
+        )
+        for called, state in states.items():
             if state is not None and state.dim() not in (1, 2):
                 raise ValueError(
-                    f"{name}: Expected hidden to be 1D or 2D, got {state.dim()}D instead"
+                    f"{name}: Expected {called} to be 1D or 2D, got {state.dim()}D instead"
                 )
         alone = input.dim() == 1
         if alone:
