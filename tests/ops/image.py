@@ -85,6 +85,7 @@ op(
     refuses=[
         (x(2, 2, 3), dict(size=(2, 3, 4)), "4D and 5D"),
         (x(2, 2, 3), dict(size=(3, 1, 3, 4)), "batch"),
+        (x(2, 2, 3), dict(size=(2, 1, 3, 0)), "positive output size"),
     ],
     bad={"int64": "floating"},
     big=[x(2, 2, 3)],

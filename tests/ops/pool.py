@@ -97,7 +97,7 @@ for n, (samples, big, kernel, stride) in SIZES.items():
             dict(output_size=kernel),
             dict(output_size=(7, 5, 3)[:n]),
         ],
-        pairs=[(x(0, 2, *[4] * n), dict(output_size=2))],
+        pairs=[(x(0, *c, *[4] * n), dict(output_size=2)) for c in ([2], [])],
         big=big,
         refuses=[
             (x(*[4] * n), dict(output_size=2), f"{n + 1}-d|{n + 1}D|\\[{n + 1}{n + 2}\\]D"),

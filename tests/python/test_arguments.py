@@ -10,6 +10,58 @@ import pytest
 from flambeau import _call
 from flambeau._gen import ops
 
+CPU, F64 = torch.device("cpu"), torch.float64
+MOVES = [
+    ((), {}), ((CPU,), {}), (("cpu",), {}), ((None,), {}), ((F64,), {}), ((float,), {}),
+    ((CPU, F64), {}), ((None, F64), {}), ((CPU, None), {}), ((CPU, F64, True), {}),
+    ((CPU, F64, True, True), {}), ((F64, True), {}), ((F64, True, True), {}),
+    ((torch.ones(1),), {}), ((torch.ones(1), True), {}), ((torch.ones(1), False, True), {}),
+    ((CPU,), {"dtype": F64}), ((), {"dtype": F64, "device": "cpu"}),
+]  # fmt: skip
+NO_MOVES = [
+    (CPU, True), (None, True), (CPU, CPU), (F64, F64), (F64, 1), (CPU, F64, 1), (True,), (1.5,),
+    ([],), (torch.ones(1), F64), (torch.ones(1), CPU), (CPU, None, None), (F64, True, True, True),
+    ("cpu", True, True), (CPU, F64, True, True, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("args, named", MOVES)
+def test_where_a_tensor_and_a_module_move_to(args, named):
+    x, m = torch.ones(2), torch.nn.Linear(1, 1)
+    wanted = F64 if F64 in (*args, *named.values()) or float in args else torch.float32
+    found = x.to(*args, **named)
+    assert found.dtype is wanted
+    copies = sum(a is True for a in args) > 1 or (False, True) == args[1:]
+    assert (found is x) == (wanted is torch.float32 and not copies)
+    flags = [a for a in args if isinstance(a, bool)]
+    if len(flags) < 2:
+        assert m.to(*args, **named).weight.dtype is wanted
+    else:
+        with pytest.raises(RuntimeError, match="does not accept copy"):
+            m.to(*args, **named)
+
+
+@pytest.mark.parametrize("args", NO_MOVES)
+def test_what_says_no_place_and_no_dtype(args):
+    for movable in torch.ones(2), torch.nn.Linear(1, 1):
+        with pytest.raises(TypeError, match=r"to\(\) received an invalid combination of arguments"):
+            movable.to(*args)
+
+
+@pytest.mark.parametrize(
+    "args, named",
+    [
+        ((CPU,), {"device": "cpu"}), ((None,), {"device": "cpu"}), ((F64,), {"dtype": F64}),
+        ((CPU, F64), {"dtype": F64}), ((torch.ones(1),), {"dtype": F64}),
+        ((torch.ones(1),), {"device": "cpu"}),
+    ],
+)  # fmt: skip
+def test_a_place_or_a_dtype_is_not_said_twice(args, named):
+    for movable in torch.ones(2), torch.nn.Linear(1, 1):
+        with pytest.raises(TypeError):
+            movable.to(*args, **named)
+
+
 INTS = {}  # every function with an int among its parameters, by name: a call that takes one
 for _name, _function in {**ops.TORCH, **ops.FUNCTIONAL}.items():
     rows = getattr(ops, f"_S_{_name}", None)

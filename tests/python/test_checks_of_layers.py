@@ -58,7 +58,63 @@ def unfold(shape, *args, **options):
     return lambda torch: torch.nn.Unfold(*args, **options)(torch.randn(shape))
 
 
+def resample(*args, **options):
+    return lambda torch: torch.nn.functional.interpolate(torch.randn(1, 1, 4, 4), *args, **options)
+
+
+def sample(**words):
+    def call(torch):
+        f = torch.nn.functional.grid_sample
+        return f(torch.randn(1, 1, 4, 4), torch.randn(1, 2, 2, 2), align_corners=False, **words)
+
+    return call
+
+
+def reflecting(n):
+    return lambda torch: getattr(torch.nn, f"ConvTranspose{n}d")(1, 1, 1, padding_mode="reflect")
+
+
+def normalized(dims, training, eps):
+    def call(torch):
+        x, ones = torch.randn(3, 2, *[2] * (dims - 2)), torch.ones(2)
+        return torch.nn.functional.batch_norm(x, ones, ones, training=training, eps=eps)
+
+    return call
+
+
+def pooled(n, dims):
+    return lambda t: getattr(t.nn.functional, f"max_pool{n}d")(t.randn([3] * dims), 2)
+
+
+def cell(kind, size, hidden):
+    def call(torch):
+        h = torch.randn(3, hidden)
+        return getattr(torch.nn, kind)(2, 3)(torch.randn(3, size), (h, h) if "LSTM" in kind else h)
+
+    return call
+
+
+def of_states(kind):
+    def call(torch):
+        h = torch.randn(3, 1, 1, 3)
+        return getattr(torch.nn, kind)(2, 3)(torch.randn(3, 2), (h, h) if "LSTM" in kind else h)
+
+    return call
+
+
+def made(kind, *args, **options):
+    return lambda torch: getattr(torch.nn, kind)(*args, **options)
+
+
+def of_doubles(kind):
+    return lambda t: getattr(t.nn, kind)(3, 5)(t.randn(2, 4, 3, dtype=t.float64))
+
+
 BATCH, ONE = (4, 3, 4), (4, 4)
+NETS = "RNN", "LSTM", "GRU"
+CELLS = "RNNCell", "LSTMCell", "GRUCell"
+POSITIVE = "eps must be positive during training, but got "
+WHOLE = "expected size to be one of int or Tuple[int]"
 BATCHED, SINGLE = "For batched (3-D) `query`, expected ", "For unbatched (2-D) `query`, expected "
 VECTOR = "Expected non-empty vector or matrix"
 PADDED = "Calculated padded input size per channel: "
@@ -79,6 +135,80 @@ CALLS = [
     (convolve(1, (2,), padding=-1), RuntimeError, "negative padding is not supported"),
     (convolve(2, (2, 2), groups=0), RuntimeError, "non-positive groups is not supported"),
     (convolve(3, (2, 2, 2), dilation=0), RuntimeError, "dilation should be greater than zero"),
+    *(
+        (reflecting(n), ValueError, f'Only "zeros" padding mode is supported for ConvTranspose{n}d')
+        for n in (1, 2, 3)
+    ),
+    *((resample(size), TypeError, WHOLE) for size in (2.0, (2, 2.0), (2, None), True, "22")),
+    (lambda t: resample(t.tensor(2.0))(t), TypeError, WHOLE),
+    (lambda t: resample((t.tensor(2.0), 2), mode="bilinear")(t), TypeError, WHOLE),
+    (resample((2,)), ValueError, "Input and output must have the same number of spatial dimen"),
+    (resample([2, 2, 2]), ValueError, "spatial dimensions of [4, 4] and output size of [2, 2, 2]"),
+    (resample(scale_factor=(2,)), ValueError, "Input and scale_factor must have the same number"),
+    (
+        sample(mode="cubic"),
+        ValueError,
+        "to be 'bilinear', 'nearest' or 'bicubic', but got: 'cubic'",
+    ),
+    (sample(padding_mode="ones"), ValueError, "expected padding_mode to be 'zeros', 'border' or"),
+    *((normalized(n, True, eps), ValueError, POSITIVE) for n in (2, 4) for eps in (0.0, -1.0)),
+    (normalized(2, False, -1.0), ValueError, "eps must be non-negative, but got -1"),
+    (
+        score("cross_entropy", (10, 3), 10, 3),
+        RuntimeError,
+        "Expected floating point type for target with class probabilities, got int64",
+    ),
+    (
+        lambda t: score("nll_loss", (3, 4), 3, weight=t.ones(4, dtype=t.float16))(t),
+        RuntimeError,
+        "expected scalar type float32 but found float16",
+    ),
+    (
+        lambda t: t.nn.functional.cross_entropy(t.rand(2, 3), t.rand(2, 3), ignore_index=1),
+        RuntimeError,
+        "ignore_index is not supported for floating point target",
+    ),
+    (of_states("GRUCell"), ValueError, "Expected hidden to be 1D or 2D, got 4D instead"),
+    (of_states("LSTMCell"), ValueError, "Expected hx[0] to be 1D or 2D, got 4D instead"),
+    (score("multi_margin_loss", (5, 10), 3), RuntimeError, "Expected target size [5], but got [3]"),
+    *(
+        (pooled(n, dims), RuntimeError, f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expec")
+        for n in (1, 2, 3)
+        for dims in (n, n + 3)
+    ),
+    *(
+        (cell(kind, 4, 3), RuntimeError, "inconsistent input_size: got 4 expected 2")
+        for kind in CELLS
+    ),
+    *(
+        (cell(kind, 2, 4), RuntimeError, "inconsistent hidden_size: got 4, expected 3")
+        for kind in CELLS
+    ),
+    *(
+        (of_doubles(kind), ValueError, "does not match weight dtype (torch.float32)")
+        for kind in NETS
+    ),
+    *(
+        (made(kind, 3, 5, **{name: value}), TypeError, f"{name} should be of type {wanted}, got: ")
+        for kind in NETS
+        for name, value, wanted in (("bias", 0, "bool"), ("batch_first", "False", "bool"))
+    ),
+    *((made(kind, 3.0, 5), TypeError, "input_size should be of type int, got: f") for kind in NETS),
+    *(
+        (made(kind, 3, "5"), TypeError, "hidden_size should be of type int, got: s")
+        for kind in NETS
+    ),
+    (made("GroupNorm", 3, 10), ValueError, "num_channels (10) must be divisible by num_groups (3)"),
+    (
+        made("HuberLoss", delta=1j),
+        TypeError,
+        "delta must be a float or int, got: <class 'complex'>",
+    ),
+    *(
+        (made(kind, dim=dim), TypeError, "dim must be an int or None")
+        for kind in ("Softmax", "LogSoftmax")
+        for dim in (True, 1.0)
+    ),
     (lambda t: t.nn.LSTM(0, 3), ValueError, "input_size must be greater than zero"),
     (fold((1, 5, 9), (4, 5), (2, 3)), RuntimeError, "be divisible by the product of kernel_size"),
     (

@@ -153,6 +153,50 @@ def test_numbers_for_words():
         torch.grid_sampler_3d(x, grid, 0, 0, True)
 
 
+@pytest.mark.parametrize("which", [("k",), ("v",), ("k", "v")])
+@pytest.mark.parametrize("add_zero_attn", [False, True])
+def test_keys_and_values_that_are_projected_already(which, add_zero_attn):
+    """They give what the projection in the function does, whatever stands in their operands."""
+    m = torch.nn.MultiheadAttention(8, 2, add_zero_attn=add_zero_attn).eval()
+    torch.nn.init.normal_(m.in_proj_bias)
+    query, source = torch.randn(4, 3, 8), torch.randn(5, 3, 8)
+    attn_mask = torch.zeros(4, 5, dtype=torch.bool)
+    attn_mask[:, 1] = True
+    padding = torch.zeros(3, 5, dtype=torch.bool)
+    padding[2, 3:] = True
+    weights, biases = m.in_proj_weight.chunk(3), m.in_proj_bias.chunk(3)
+    heads = {
+        name: F.linear(source, w, b).reshape(5, 6, 4).transpose(0, 1)
+        for name, w, b in zip("kv", weights[1:], biases[1:])
+    }
+    given = {f"static_{name}": heads[name] for name in which}
+    operands = [torch.zeros_like(source) if name in which else source for name in "kv"]
+    parts = (m.in_proj_weight, m.in_proj_bias, None, None, add_zero_attn, 0.5)
+    out = (m.out_proj.weight, m.out_proj.bias, False)
+    for masks in (
+        {},
+        {"attn_mask": attn_mask},
+        {"attn_mask": attn_mask, "key_padding_mask": padding},
+    ):
+        found = F.multi_head_attention_forward(
+            query, *operands, 8, 2, *parts, *out, **given, **masks
+        )
+        for a, b in zip(found, m(query, source, source, **masks)):
+            torch.testing.assert_close(a, b)
+    with pytest.raises(AssertionError, match="static keys and values of shape"):
+        wrong = {name: value[1:] for name, value in given.items()}
+        F.multi_head_attention_forward(query, *operands, 8, 2, *parts, *out, **wrong)
+
+
+def test_a_convolution_along_time_is_one_of_planes():
+    x, w, bias = torch.randn(7, 2, 3), torch.randn(3, 3, 4), torch.randn(4)
+    wanted = F.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=2).permute(2, 0, 1)
+    for f in F.conv_tbc, torch.conv_tbc:
+        torch.testing.assert_close(f(x, w, bias, 2), wanted)
+    with pytest.raises(RuntimeError, match="time, batch, channels"):
+        F.conv_tbc(x[0], w, bias)
+
+
 def test_an_empty_batch_changes_no_statistics():
     m = torch.nn.BatchNorm2d(3)
     assert m(torch.zeros(0, 3, 2, 2)).shape == (0, 3, 2, 2)

@@ -110,6 +110,42 @@ def test_dropout_keeps_the_order_in_place_and_in_the_gradient():
     assert z.stride() == x.stride() and set(z.flatten().tolist()) == {0.0, 2.0}
 
 
+@pytest.mark.parametrize("order", itertools.permutations(range(4)))
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("p", [1e-9, 0.5, 1.0])
+def test_dropout_lies_as_a_product_does(order, start, p):
+    """Where the operand is a part of memory too, whose steps are larger than those of the
+    result."""
+    x = torch.ones(2, 3, 4, 5).permute(order).contiguous()
+    x = x.permute([order.index(d) for d in range(4)])[start:, start:].detach().requires_grad_()
+    y = F.dropout(x, p)
+    assert y.stride() == (x.detach() * 2).stride()
+    y.sum().backward()
+    assert x.grad.equal(y.detach()) and set(y.flatten().tolist()) <= {0.0, 1.0, 2.0}
+
+
+@pytest.mark.parametrize("sides", [(1, 2), (1, 2, 0, 3)])
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
+def test_the_gradient_of_a_pad_is_dense_and_no_view(sides, order):
+    x = torch.randn(2, 3, 4, 5).contiguous(memory_format=order).requires_grad_()
+    y = F.pad(x, sides)
+    dy = torch.randn_like(y)
+    (found,) = torch.autograd.grad(y, x, dy)
+    assert found.is_contiguous(memory_format=order) and found._base is None
+    before = dy.clone()
+    found.zero_()
+    assert dy.equal(before)
+
+
+@pytest.mark.parametrize("batch", [[], [1], [2]])
+def test_maxima_of_a_volume_lie_as_it_does(batch):
+    last = torch.randn(*batch, 6, 5, 5, 4).movedim(-1, len(batch))
+    y, at = F.max_pool3d(last, 2, return_indices=True)
+    wanted, places = F.max_pool3d(last.contiguous(), 2, return_indices=True)
+    assert y.equal(wanted) and at.equal(places) and wanted.is_contiguous()
+    assert y.movedim(len(batch), -1).is_contiguous() and at.stride() == y.stride()
+
+
 def test_gradients_of_what_replaces_a_view_of_memory(torch):
     """Memory between the rows of the operand has no gradient, an expanded one's adds up."""
     base = torch.arange(12.0).view(3, 4)

@@ -6,6 +6,7 @@ import functools
 import importlib
 import pickle
 import sys
+import warnings
 
 import pytest
 
@@ -252,3 +253,11 @@ def test_modules_that_packages_import_from(statement, monkeypatch):
     exec(statement, {})
     for name in {n for n in sys.modules if n.split(".")[0] == "torch"} - before:
         del sys.modules[name]
+
+
+def test_what_is_dense_already(torch):
+    x = torch.ones(2, requires_grad=True)
+    assert x.to_dense() is x and x.to_dense(torch.float32, masked_grad=True) is x
+    assert x.to_dense(torch.float64).dtype is torch.float64
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", category=torch.serialization.SourceChangeWarning)

@@ -225,9 +225,6 @@ def test_the_ways_of_stepping_exclude_each_other():
     torch.optim.Adam(p, lr=torch.tensor(0.1), capturable=True)
     with pytest.raises(ValueError, match="lr as a Tensor is not supported"):
         torch.optim.Adam(p, lr=torch.tensor(0.1), foreach=True)
-    p[0].grad = torch.ones(1)
-    with pytest.raises(NotImplementedError, match="unsupported.*differentiable"):
-        torch.optim.Adam(p, differentiable=True).step()
 
 
 def test_groups():

@@ -150,3 +150,24 @@ def test_the_environment_of_a_launcher(torch, monkeypatch):
     torch.distributed.destroy_process_group()
     with pytest.raises(AssertionError):
         torch.distributed.destroy_process_group()
+
+
+def test_a_replica_has_dictionaries_of_its_own_and_takes_any_tensors(torch, net):
+    nn = torch.nn
+    lists = nn.ParameterList([torch.ones(2), torch.zeros(1)])
+    for module in net[1], lists, nn.ParameterDict({"a": torch.ones(2), "b": torch.zeros(1)}):
+        kept = {name: id(p) for name, p in module.named_parameters()}
+        made = module._replicate_for_data_parallel()
+        assert type(made) is type(module) and made._is_replica
+        assert not [*made.parameters()]
+        assert [*map(id, made.buffers())] == [*map(id, module.buffers())]
+        for name, p in module.named_parameters():
+            setattr(made, name, p.view_as(p))
+            assert getattr(made, name)._base is p
+        made.register_buffer("more", torch.ones(1))
+        assert {name: id(p) for name, p in module.named_parameters()} == kept
+        assert "more" not in module._buffers
+    copies = lists._replicate_for_data_parallel()
+    for name, p in lists.named_parameters():
+        setattr(copies, name, 2 * p)
+    assert [p.tolist() for p in copies] == [[2, 2], [0]] and len(copies) == 2

@@ -178,6 +178,28 @@ def test_spectral_norm(torch, nn):
         nn.utils.parametrizations.spectral_norm(nn.Linear(2, 2), n_power_iterations=0)
 
 
+def test_spectral_norm_reads_states_of_before_it_kept_both_vectors(torch, nn):
+    x, made = torch.randn(2, 4), lambda: nn.utils.spectral_norm(nn.Linear(4, 3))
+    layer = made()
+    layer(x)
+    new = layer.eval().state_dict()
+    assert new._metadata[""]["spectral_norm"] == {"weight.version": 1}
+    old = {name: value.clone() for name, value in new.items() if name != "weight_v"}
+    old["weight"] = layer.weight.detach().clone()
+    unmarked = dict(new)  # as a program makes it
+    for state in new, old, unmarked:
+        found = made().eval()
+        found.load_state_dict(state)
+        torch.testing.assert_close(found(x), layer(x), rtol=1e-4, atol=1e-5)
+    del old["weight_orig"]
+    assert "weight_orig" in made().load_state_dict(old, strict=False).missing_keys
+    with pytest.raises(RuntimeError, match='Missing.*"weight_orig"'):
+        made().load_state_dict(old)
+    plain = nn.utils.remove_spectral_norm(made())
+    assert "spectral_norm" not in plain.state_dict()._metadata[""]
+    plain.load_state_dict(nn.Linear(4, 3).state_dict())
+
+
 def test_pruning(torch, nn):
     prune = nn.utils.prune
     layer = nn.Linear(4, 2)

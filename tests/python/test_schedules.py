@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import pathlib
+import warnings
 
 import flambeau as torch
 import pytest
@@ -194,6 +195,25 @@ def test_a_step_before_the_optimizers_warns():
     schedule = L.StepLR(make_optimizer(), 1)
     with pytest.warns(UserWarning, match="before `optimizer.step\\(\\)`"):
         schedule.step()
+
+
+def test_a_step_that_is_not_the_one_of_before_warns():
+    """The schedule cannot see whether it is called; one that was there before it is the program's
+    own."""
+    for early in True, False:
+        optimizer = make_optimizer()
+        own = lambda step=optimizer.step: step()
+        if early:
+            optimizer.step = own
+        schedule = L.StepLR(optimizer, 1)
+        optimizer.step = own
+        optimizer.step()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            schedule.step(), schedule.step()
+        assert len(told) == (not early)
+        assert early or "`optimizer.step()` has been overridden" in str(told[0].message)
+        assert not any("step" in key for key in schedule.state_dict() if "optimizer" in key)
 
 
 def test_get_lr_outside_a_step_warns():

@@ -6,6 +6,7 @@ import warnings
 
 import flambeau as torch
 import pytest
+from flambeau.nn import functional as F
 
 from tests.harness import child
 from tests.harness.functions import function
@@ -142,6 +143,26 @@ def test_a_handler_that_raises_is_what_the_call_raises(monkeypatch):
         with pytest.raises(KeyError) as caught:
             torch.add(torch.ones(6), 1, out=_out())
     assert caught.value is problem
+
+
+def test_grids_say_what_their_corners_are():
+    """Where nobody said what -1 and 1 are, and where a row of one pixel has no two ends."""
+    x, theta = torch.randn(1, 1, 2, 2), torch.ones(1, 2, 3)
+    sampled = lambda **how: F.grid_sample(x, torch.zeros(1, 1, 1, 2), **how)
+    for f in sampled, lambda **how: F.affine_grid(theta, (1, 1, 2, 2), **how):
+        with pytest.warns(UserWarning, match="align_corners=False since 1.3.0") as told:
+            found = f()
+        assert told[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert found.equal(f(align_corners=False))
+            f(align_corners=True)
+    for size in (1, 1, 2, 1), (1, 1, 1, 2):
+        with pytest.warns(UserWarning, match="documentation of affine_grid"):
+            F.affine_grid(theta, size, align_corners=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            F.affine_grid(theta, size, align_corners=False)
 
 
 def test_what_is_told_once_is_told_once():

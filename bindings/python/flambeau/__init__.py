@@ -47,6 +47,7 @@ _LAZY = {
     "compiler": "compile",
     "futures": "Future",
     "func": "vmap",
+    "nn.functional": "conv_tbc",
     "overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
     "serialization": "load save",
     "utils.dlpack": "to_dlpack",

@@ -27,6 +27,11 @@ def _given(found, out):
     return filled if hasattr(out, "_h") else None
 
 
+def to_dense(self, dtype=None, *, masked_grad=None):
+    """The tensor itself, as none is sparse; in another dtype where one is asked for."""
+    return self if dtype is None else self.to(dtype)
+
+
 def _copying(name):
     def copy(input, *args, out=None, **named):
         named.pop("implicit", None)

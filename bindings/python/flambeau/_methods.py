@@ -11,8 +11,8 @@ from ._tensor import Tensor, disabled_torch_function
 _LAZY = {
     "_complex": "angle conj conj_physical conj_physical_ imag is_conj is_neg isreal real "
     "resolve_conj resolve_neg",
-    "_copies": "narrow_copy new_empty_strided nonzero_static put unsafe_chunk unsafe_split "
-    "unsafe_split_with_sizes",
+    "_copies": "narrow_copy new_empty_strided nonzero_static put to_dense unsafe_chunk "
+    "unsafe_split unsafe_split_with_sizes",
     "_deprecated.linalg": "eig lstsq lu lu_solve pinverse qr solve svd symeig triangular_solve",
     "_dlpack": "__dlpack__=export",
     "_exchange": "__copy__=shallow_copy __deepcopy__=deep_copy __reduce_ex__=reduced "

@@ -6,8 +6,7 @@ from ._call import fill
 from .nn import functional as F
 
 _REDUCTIONS = ("none", "mean", "sum")
-_MODES = ("bilinear", "nearest", "bicubic")
-_PADDINGS = ("zeros", "border", "reflection")
+_MODES, _PADDINGS = map(tuple, (F.GRID_SAMPLE_INTERPOLATION_MODES, F.GRID_SAMPLE_PADDING_MODES))
 
 
 def _word(words, number, name):
@@ -99,7 +98,7 @@ grid_sampler_2d, grid_sampler_3d = _sampler(2), _sampler(3)
 
 def affine_grid_generator(theta, size, align_corners):
     """`nn.functional.affine_grid`."""
-    return F.affine_grid(theta, size, align_corners)
+    return F.affine_grid(theta, size, bool(align_corners))
 
 
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):

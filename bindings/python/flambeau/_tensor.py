@@ -134,6 +134,39 @@ def disabled_torch_function(func, types, args=(), kwargs=None):
     return NotImplemented
 
 
+def goal_of(args, device, dtype, non_blocking, copy):
+    """Device, dtype and flags that `to` is given, by name and by position: there a device and a
+    dtype, a dtype, or a tensor; then non_blocking and copy."""
+    first, flags = args[0], args[1:]
+    if isinstance(first, Tensor):
+        at, kind, named = first.device, first.dtype, (device, dtype)
+    elif isinstance(first, dtype_type) or first.__class__ is type:
+        at, kind, named = device, dtype_of(first), (dtype,)
+    elif (
+        first is None or isinstance(first, (device_type, str, int)) and first.__class__ is not bool
+    ):
+        at, kind, named = first, dtype, (device, dtype) if flags else (device,)
+        if flags:
+            kind, flags = flags[0], flags[1:]
+    else:
+        raise _no_form_of_to(args)
+    fits = kind is None or isinstance(kind, dtype_type) or kind.__class__ is type
+    known = fits and len(flags) <= 2 and all(flag.__class__ is bool for flag in flags)
+    if not known or any(value is not None for value in named):
+        raise _no_form_of_to(args)
+    return at, kind, *(*flags, *(non_blocking, copy)[len(flags) :])
+
+
+def _no_form_of_to(args):
+    got = ", ".join(map(_call._kind_name, args))
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+        " * (device device, dtype dtype, bool non_blocking, bool copy)\n"
+        " * (dtype dtype, bool non_blocking, bool copy)\n"
+        " * (Tensor tensor, bool non_blocking, bool copy)"
+    )
+
+
 class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
     """A multi-dimensional array with a gradient."""
 
@@ -418,27 +451,9 @@ class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
     ):
         """On another device or in another dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`,
         `to(tensor)`."""
-        flags = []
-        for value in args:
-            if isinstance(value, dtype_type):
-                dtype = value
-            elif value.__class__ is type:
-                dtype = dtype_of(value)
-            elif isinstance(value, (device_type, str)):
-                device = value
-            elif isinstance(value, Tensor):
-                device, dtype = value.device, value.dtype
-            elif isinstance(value, bool):  # in torch's order: non_blocking, then copy
-                flags.append(value)
-            elif isinstance(value, int):
-                device = device_type(value)
-            elif value is not None:
-                raise TypeError(
-                    f"to() received an argument of type {type(value).__name__}; expected a device, "
-                    "dtype, tensor or bool"
-                )
-        if flags:
-            non_blocking, copy = (*flags, copy)[:2]
+        if args:
+            named = device, dtype, non_blocking, copy
+            device, dtype, non_blocking, copy = goal_of(args, *named)
         found = self._moved(device, dtype, non_blocking, copy)
         return found if memory_format is None else formatted(found, memory_format)
 

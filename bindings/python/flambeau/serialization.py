@@ -266,6 +266,11 @@ def safe_globals(safe_globals):
         _safe_globals.update(before)
 
 
+class SourceChangeWarning(Warning):
+    """For the filters of programs that silence it: a class whose source has changed is loaded as
+    any other."""
+
+
 class LoadEndianness(enum.Enum):
     """The byte order of files that do not say theirs."""
 

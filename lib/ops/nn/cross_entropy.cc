@@ -2,6 +2,8 @@
 // number per row; probabilities are ops on the logarithm of the softmax.
 #include "ops/nn/cross_entropy.h"
 
+#include <algorithm>
+
 #include "ops/nn/rows.h"
 #include "ops/read.h"
 
@@ -119,6 +121,14 @@ void check_smoothing(double label_smoothing) {
         "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
 }
 
+bool are_probabilities(DimsView logits, const Tensor& target) {
+  if (!std::ranges::equal(logits, target.sizes())) return false;
+  check(is_floating(target.dtype()), Code::dtype,
+        "Expected floating point type for target with class probabilities, got ",
+        name_of(target.dtype()));
+  return true;
+}
+
 void check_classes(DimsView logits, const Tensor& target, const Tensor& weight, int64_t dim) {
   const int64_t dims = int64_t(logits.size());
   if (dims > 1 && target.dim() > 0) {
@@ -203,16 +213,20 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
   ce::check_smoothing(label_smoothing);
   const ce::Options o{class_dim(op::cross_entropy, input), ignore_index, reduction,
                       label_smoothing};
-  const bool same_shape = std::equal(input.sizes().begin(), input.sizes().end(),
-                                     target.sizes().begin(), target.sizes().end());
-  return same_shape && is_floating(target.dtype()) ? of_probabilities(input, target, weight, o)
-                                                   : of_indices(input, target, weight, o);
+  const bool shares = ce::are_probabilities(input.sizes(), target);
+  check(!shares || ignore_index < 0, Code::invalid_argument,
+        "ignore_index is not supported for floating point target, got ", ignore_index);
+  return shares ? of_probabilities(input, target, weight, o) : of_indices(input, target, weight, o);
 }
 
 Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
                 int64_t ignore_index, int32_t reduction) {
   check_reduction(op::nll_loss, reduction);
   const Call c{op::nll_loss, {input, target, weight}, Devices::exact};
+  if (weight) {
+    check(c[2].dtype() == c[0].dtype(), Code::dtype, "nll_loss: expected scalar type ",
+          name_of(c[0].dtype()), " but found ", name_of(c[2].dtype()), " for the weight");
+  }
   const int64_t dim = class_dim(op::nll_loss, input);
   ce::check_classes(input.sizes(), target, weight, dim);
   const int64_t classes = input.size(dim);

@@ -15,6 +15,8 @@ struct Options {
 inline Dtype compute_dtype(Dtype d) { return d == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
 
 void check_smoothing(double label_smoothing);
+// Whether targets are probabilities: they have the logits' shape, and floating point.
+bool are_probabilities(DimsView logits, const Tensor& target);
 // Indices beside logits of that shape.
 void check_classes(DimsView logits, const Tensor& target, const Tensor& weight, int64_t dim);
 

@@ -1,5 +1,6 @@
 // Sampling images at given places, and the places of an affine map. Each corner around a place is a
 // gather times a weight, so that gradients by image and by place follow from those ops.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -190,6 +191,8 @@ Tensor affine_grid(const Tensor& theta, DimsView size, std::optional<flam_bool> 
         "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
         "Got size ",
         ShapeText{size});
+  check(std::all_of(size.begin(), size.end(), [](int64_t n) { return n > 0; }), Code::shape,
+        "Expected non-zero, positive output size. Got ", ShapeText{size});
   check(theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == int64_t(space) &&
             theta.size(2) == int64_t(space) + 1,
         Code::shape, "Expected a batch of ", space, "D affine matrices of shape ", size[0], "x",

@@ -210,8 +210,7 @@ Tensor linear_cross_entropy(const Tensor& input, const Tensor& linear_weight, co
   check_reduction(op::linear_cross_entropy, reduction);
   ce::check_smoothing(label_smoothing);
   const Dims sizes = logits_sizes(input, linear_weight, linear_bias);
-  const bool probabilities =
-      is_floating(target.dtype()) && std::ranges::equal(target.sizes(), sizes);
+  const bool probabilities = ce::are_probabilities(sizes, target);
   check(!probabilities || !ignore_index, Code::invalid_argument,
         "ignore_index cannot be specified when target contains probabilities");
   const bool slopes = modes.grad && (requires_grad(target) || (weight && requires_grad(weight)));

@@ -105,9 +105,9 @@ Tensor multi_margin_loss(T input, T target, int64_t p, double margin, T weight, 
   const Tensor rows = as_rows(op, input);
   const int64_t n = rows.size(0), classes = rows.size(1);
   check(target.dim() <= 1 && target.numel() == n, Code::shape, op,
-        ": inconsistent target size, "
-        "expected ",
-        n, " but got ", ShapeText{target.sizes()});
+        ": inconsistent target size: the target tensor should be 1-D with size equal to the number "
+        "of input's rows. Expected target size [",
+        n, "], but got ", ShapeText{target.sizes()});
   check(!weight || (weight.dim() <= 1 && weight.numel() == classes), Code::shape, op,
         ": inconsistent weight size, expected ", classes, " but got ", weight);
   const Call c{op, {rows, target, weight}};

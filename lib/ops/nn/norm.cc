@@ -98,6 +98,8 @@ Tensor moved(const Tensor& running, const Tensor& batch, double momentum) {
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                   const Tensor& weight, const Tensor& bias, bool training, double momentum,
                   double eps) {
+  check(training ? eps > 0 : eps >= 0, Code::invalid_argument, "batch_norm: eps must be ",
+        training ? "positive during training" : "non-negative", ", but got ", eps);
   if (x.dim() == 1 && x.numel() == 0) return clone(x);
   check(x.dim() >= 2, Code::shape, "batch_norm: expected 2D or higher input (got ", x.dim(),
         "D input)");

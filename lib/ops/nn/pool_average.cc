@@ -84,11 +84,11 @@ Tensor pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView st
 Tensor adaptive(const Windows& w, const Tensor& x, DimsView output_size) {
   const Dims output = w.each("output_size", output_size, {}, 0);
   w.check_floating(x);
-  return w.batched(x, [&](const Tensor& images) {
-    Dims sizes{images.size(0), images.size(1)};
-    for (int64_t n : output) sizes.push_back(n);
-    return average(images, sizes, {w.op, std::nullopt});
-  });
+  // Channels without a batch may be none: each is an image of a batch.
+  if (!w.is_batched(x)) return squeeze(adaptive(w, unsqueeze(x, 1), output), Dims{1});
+  Dims sizes{x.size(0), x.size(1)};
+  for (int64_t n : output) sizes.push_back(n);
+  return average(x, sizes, {w.op, std::nullopt});
 }
 
 // (sum x^p)^(1/p): a sum is the average times the window's size; below 0 it counts as 0.

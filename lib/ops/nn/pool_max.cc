@@ -1,5 +1,6 @@
 // Pooling by maxima. The gradient goes where the maximum was; read back there it is its own
 // inverse, so second derivatives need only a gather. Unpooling is the scatter to those places.
+#include <algorithm>
 #include <tuple>
 
 #include "ops/nn/pool_windows.h"
@@ -50,10 +51,18 @@ struct MaxPoolBackward {
   Tensors operator()(const Tensor& dy) const { return {max_backward(dy, indices, sizes, m)}; }
 };
 
+// Of one volume no stride of a batch tells how its channels lie.
+bool is_volume_channels_last(const Tensor& x) {
+  const Dims last = channels_last_strides(x.sizes());
+  return x.dim() == 5 && x.size(0) == 1 &&
+         std::equal(last.begin() + 1, last.end(), x.strides().begin() + 1);
+}
+
 // Of images with a batch.
 Two pool_images(const Tensor& x, DimsView sizes, MaxPool m) {
   Call c{m.op, {x}};
-  m.channels_last = is_channels_last(c[0], m.params.has_value());
+  m.channels_last =
+      is_channels_last(c[0], m.params.has_value()) || (m.params && is_volume_channels_last(c[0]));
   Tensor y = empty_image(sizes, c[0].dtype(), x.device(), m.channels_last);
   const Tensor indices = empty_image(sizes, Dtype::i64, x.device(), m.channels_last);
   if (m.params) {
@@ -64,21 +73,25 @@ Two pool_images(const Tensor& x, DimsView sizes, MaxPool m) {
   return {c.track(std::move(y), MaxPoolBackward{c.save(indices), Dims(x.sizes()), m}), indices};
 }
 
-Two without_batch(Two results) {
+Two without(int64_t dim, Two results) {
   auto& [y, indices] = results;
-  return {squeeze(y, Dims{0}), alias(squeeze(indices, Dims{0}))};  // no view of what y keeps
+  return {squeeze(y, Dims{dim}), alias(squeeze(indices, Dims{dim}))};  // no view of what y keeps
 }
 
 Two pool(const Windows& w, const Tensor& x, const PoolParams& p) {
+  const size_t dims = w.spatial + 1;
+  check(size_t(x.dim()) == dims || size_t(x.dim()) == dims + 1, Code::shape, w.op, ": non-empty ",
+        dims, "D or ", dims + 1, "D (batch mode) tensor expected for input, but got ", x);
   w.check_filled(x);
-  if (!w.is_batched(x)) return without_batch(pool(w, unsqueeze(x, 0), p));
+  if (!w.is_batched(x)) return without(0, pool(w, unsqueeze(x, 0), p));
   check(x.dtype() != Dtype::boolean, Code::dtype, "\"", w.op, "\" not implemented for 'bool'");
   return pool_images(x, pool_sizes(w.op, x, p), {w.op, p});
 }
 
 Two adaptive(const Windows& w, const Tensor& x, DimsView output_size) {
   const Dims output = w.each("output_size", output_size, {}, 0);
-  if (!w.is_batched(x)) return without_batch(adaptive(w, unsqueeze(x, 0), output));
+  // Channels without a batch may be none: each is an image of a batch.
+  if (!w.is_batched(x)) return without(1, adaptive(w, unsqueeze(x, 1), output));
   w.check_floating(x);
   w.check_filled(x);
   Dims sizes{x.size(0), x.size(1)};

@@ -243,8 +243,10 @@ std::tuple<Tensor, Tensor> simple(Kind kind, const Op& op, const Tensor& input, 
 
 void check_cell_state(const Op& op, const char* name, const Tensor& state, const Tensor& x,
                       int64_t hidden_size) {
-  check(state.dim() == 2 && state.size(1) == hidden_size, Code::shape, op, ": ", name,
-        " has inconsistent hidden_size: got ", state, ", expected ", hidden_size);
+  check(state.dim() == 2, Code::shape, op, ": ", name, " has ", state.dim(),
+        " dimensions instead of 2");
+  check(state.size(1) == hidden_size, Code::shape, op, ": ", name,
+        " has inconsistent hidden_size: got ", state.size(1), ", expected ", hidden_size);
   check(state.size(0) == x.size(0), Code::shape, op, ": Input batch size ", x.size(0),
         " doesn't match ", name, " batch size ", state.size(0));
 }
@@ -256,10 +258,9 @@ State cell(Kind kind, const Op& op, const Tensor& input, const State& state, con
   const Weights w{c[3], c[4], c[5], c[6], {}};
   check(w.ih.dim() == 2 && w.hh.dim() == 2, Code::shape, op, ": weights must be 2-D, got ", w.ih,
         " and ", w.hh);
-  check(x.dim() == 2 && x.size(1) == w.ih.size(1), Code::shape, op,
-        ": input has inconsistent "
-        "input_size: got ",
-        x, ", expected ", w.ih.size(1));
+  check(x.dim() == 2, Code::shape, op, ": input has ", x.dim(), " dimensions instead of 2");
+  check(x.size(1) == w.ih.size(1), Code::shape, op, ": input has inconsistent input_size: got ",
+        x.size(1), " expected ", w.ih.size(1));
   check_cell_state(op, "hidden0", s.h, x, w.hh.size(1));
   if (kind == Kind::lstm) check_cell_state(op, "hidden1", s.c, x, w.hh.size(1));
   const int64_t gates = gates_of(kind) * s.h.size(1);

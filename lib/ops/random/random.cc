@@ -140,7 +140,9 @@ struct DrawBackward {
 Tensor drop(const Tensor& x, const Draw& draw, double p, Into into = {}) {
   Call c{op::dropout.to(into), {x}};
   const Tensor dense = x.is_contiguous() ? x : contiguous(detach(x));
-  Tensor y = c.output(x.sizes(), x.dtype());
+  // The noise is that of the place, however the elements lie.
+  const bool ordered = !x.is_contiguous() && !into.destination;
+  Tensor y = ordered ? flambeau::empty_like(x) : c.output(x.sizes(), x.dtype());
   run_random(op::dropout, kDropout, y, draw, {p}, {.input = dense});
   return c.track(std::move(y), DropoutBackward{draw, p});
 }

@@ -5,14 +5,24 @@ from .._gen import ops as _ops
 from .._on_demand import called as _called
 from .._on_demand import loader as _loader
 from .._on_demand import shown as _shown
-from . import _attention, _linear_cross_entropy, _lookup, _losses, _pooling, _resampling
+from . import (
+    _attention,
+    _convolution,
+    _linear_cross_entropy,
+    _lookup,
+    _losses,
+    _pooling,
+    _resampling,
+)
+from ._resampling import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
 
 globals().update(_ops.FUNCTIONAL)
-for _part in _attention, _linear_cross_entropy, _lookup, _losses, _pooling, _resampling:
+_parts = _attention, _convolution, _linear_cross_entropy, _lookup, _losses, _pooling, _resampling
+for _part in _parts:
     globals().update(_part.FUNCTIONS)
 for _name in "celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "threshold":
     globals()[_name + "_"] = getattr(_ops, f"_{_name}_")
-del _part, _name
+del _part, _parts, _name
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):

@@ -7,6 +7,7 @@ from functools import cache
 
 from .._call import _NULL, _NUMBERS, _fast, _none, _own, _raise, _text
 from .._tensor import Tensor
+from ._recorded import record
 from .optimizer import Optimizer, check, check_betas, check_fused, check_lr
 
 _NOT_NEGATIVE = (
@@ -101,6 +102,14 @@ class RuleOptimizer(Optimizer):
                 handles += [s[name]._h for s in states if s.get(name) is not None]
         self._run(params, grads, values, handles, first)
 
+    def _record(self, group, params, grads):
+        values = self._values(group)
+        for p, grad in zip(params, grads):
+            record(self._name, p, grad, self._recorded(p, values), group)
+
+    def _recorded(self, p, values):
+        return self._begun(p, values)
+
     def _values(self, group):
         """The rule's values, of the group's options."""
         values = []
@@ -111,7 +120,7 @@ class RuleOptimizer(Optimizer):
             elif value.__class__ in (tuple, list):
                 values += value
             else:
-                values.append(float(value))
+                values.append(float(value.detach() if isinstance(value, Tensor) else value))
         return values
 
     def _begun(self, p, values):

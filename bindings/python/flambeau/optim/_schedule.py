@@ -25,6 +25,11 @@ TOO_EARLY = (
     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
 
+OVERRIDDEN = (
+    "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+    "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`."
+)
+
 
 def values_of(optimizer, key):
     """One option of all groups; tensors are copied."""
@@ -67,6 +72,11 @@ def check_optimizer(optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
+def _own_step(optimizer):
+    """What a program has put in place of its class's `step`."""
+    return vars(optimizer).get("step")
+
+
 class LRScheduler:
     """Base of the schedules; `last_epoch` counts the steps taken, -1 before the first."""
 
@@ -76,6 +86,7 @@ class LRScheduler:
     def __init__(self, optimizer, last_epoch=-1):
         check_optimizer(optimizer)
         self.optimizer = optimizer
+        self._optimizer_step = _own_step(optimizer)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 first = group["lr"]
@@ -104,7 +115,8 @@ class LRScheduler:
 
     def state_dict(self):
         """Everything but the optimizer."""
-        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+        left_out = "optimizer", "_optimizer_step"
+        return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
     def load_state_dict(self, state_dict):
         """Takes over what `state_dict` gave."""
@@ -120,8 +132,11 @@ class LRScheduler:
 
     def step(self, epoch=None):
         """Moves on by one epoch (or to `epoch`) and sets the learning rates."""
-        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
-            warn(TOO_EARLY)
+        if self._step_count == 1:
+            if _own_step(self.optimizer) is not self._optimizer_step:
+                warn(OVERRIDDEN)
+            elif not getattr(self.optimizer, "_opt_called", False):
+                warn(TOO_EARLY)
         self._step_count += 1
         if epoch is not None:
             warn(EPOCH_DEPRECATION_WARNING)

@@ -65,7 +65,7 @@ class CyclicLR(_WithMomentum):
         if self._scale_fn_custom is not None:
             return
         self._scale_fn_ref = {
-            "triangular": partial(pow, 1.0),
+            "triangular": _whole,
             "triangular2": _halved,
             "exp_range": partial(pow, self.gamma),
         }[self.mode]
@@ -103,6 +103,10 @@ class CyclicLR(_WithMomentum):
         if saved is not None:
             self._scale_fn_custom.__dict__.update(saved)
         self._init_scale_fn()
+
+
+def _whole(x):
+    return 1.0
 
 
 def _halved(x):

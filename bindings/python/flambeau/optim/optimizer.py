@@ -127,19 +127,24 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            if group.get("differentiable"):
-                raise NotImplementedError(
-                    f"unsupported: {type(self).__name__}(differentiable=True) would record the "
-                    "step itself; leave it False, and write the update with tensor operations "
-                    "where its gradient is needed"
-                )
             for params, grads in _alike(group["params"]):
-                self._update(group, params, grads)
+                if group.get("differentiable"):
+                    with enable_grad():
+                        self._record(group, params, grads)
+                else:
+                    self._update(group, params, grads)
         return loss
 
     def _update(self, group, params, grads):
         """Changes `params` in place; all have one dtype and device."""
         raise NotImplementedError
+
+    def _record(self, group, params, grads):
+        """The same in operations that autograd records."""
+        raise NotImplementedError(
+            f"unsupported: {type(self).__name__}(differentiable=True); write the update with "
+            "operations on tensors where its gradient is needed"
+        )
 
     # ---- hooks
 

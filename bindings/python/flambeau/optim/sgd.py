@@ -17,6 +17,9 @@ class SGD(RuleOptimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(**arguments(locals()))
 
+    def _recorded(self, p, values):
+        return self.state[p]  # a buffer begins with the first gradient
+
     def _update(self, group, params, grads):
         if not group["momentum"]:
             return self._run(params, grads, self._values(group), ())

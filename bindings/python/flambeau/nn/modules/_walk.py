@@ -4,7 +4,7 @@ dtype.
 Every walk visits a shared parameter or module once, under the first name it is met by."""
 
 from ... import __future__ as future
-from ..._call import _overloaded
+from ..._tensor import goal_of
 from ..._torch import empty_like, no_grad
 from ..._types import device as device_type
 from ..._types import dtype_of
@@ -174,10 +174,20 @@ class WalkMixin:
                     self._buffers[name] = buffer.there(moved) if is_lazy(buffer) else moved
         return self
 
-    def to(self, *args, memory_format=None, **kwargs):
+    def to(
+        self, *args, device=None, dtype=None, non_blocking=False, copy=None, tensor=None,
+        memory_format=None
+    ):  # fmt: skip
         """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`,
         `to(tensor)`; lays those of images out in a `memory_format`."""
-        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        args = args if tensor is None else (tensor, *args)
+        if args:
+            named = device, dtype, non_blocking, copy
+            device, dtype, non_blocking, copy = goal_of(args, *named)
+        if copy is not None:
+            raise RuntimeError(".to() does not accept copy argument")
+        device = None if device is None else device_type(device)
+        dtype = None if dtype is None else dtype_of(dtype)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -227,32 +237,6 @@ def _moved_parameter(parameter, fn):
     if grad is not None:
         parameter.grad = fn(grad)
     return parameter
-
-
-def _there(device=None, dtype=None, non_blocking=False, copy=None):
-    if copy is not None:
-        raise RuntimeError(".to() does not accept copy argument")
-    place = None if device is None else device_type(device)
-    return place, dtype and dtype_of(dtype), non_blocking
-
-
-def _of_dtype(dtype, non_blocking=False, copy=None):
-    return _there(None, dtype, non_blocking, copy)
-
-
-def _like(tensor, non_blocking=False, copy=None):
-    return _there(tensor.device, tensor.dtype, non_blocking, copy)
-
-
-_KIND = ("dtype", "dtype", None, "o")
-_FLAGS = [(name, "bool", None, "o") for name in ("non_blocking", "copy")]
-_parse_to = _overloaded(
-    "to",
-    (_there, (("device", "device", None, "o"), _KIND, *_FLAGS)),
-    (_there, (("device", "int", None, "o"), _KIND, *_FLAGS)),
-    (_of_dtype, (("dtype", "dtype", None, ""), *_FLAGS)),
-    (_like, (("tensor", "tensor", None, ""), *_FLAGS)),
-)
 
 
 def _cast(name):

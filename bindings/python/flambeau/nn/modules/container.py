@@ -178,6 +178,9 @@ class _Keyed(Module):
     def __contains__(self, key):
         return key in self.keys()
 
+    def __reversed__(self):
+        return reversed(self.keys())
+
     def clear(self):
         for key in list(self):
             del self[key]
@@ -188,8 +191,28 @@ class _Keyed(Module):
         return found
 
     def _take(self, entries):
-        for key, value in entries.items() if hasattr(entries, "items") else entries:
+        for key, value in _pairs(entries, type(self).__name__):
             self[key] = value
+
+
+def _pairs(entries, kind):
+    """Keys and values of a mapping or of a sequence of pairs, each looked at before it is taken."""
+    if not isinstance(entries, Iterable):
+        raise TypeError(
+            f"{kind}.update should be called with an iterable of key/value pairs, but got "
+            f"{type(entries).__name__}"
+        )
+    for i, pair in enumerate(entries.items() if hasattr(entries, "items") else entries):
+        if not isinstance(pair, Iterable):
+            raise TypeError(
+                f"{kind} update sequence element #{i} should be Iterable; is {type(pair).__name__}"
+            )
+        pair = tuple(pair)
+        if len(pair) != 2:
+            raise ValueError(
+                f"{kind} update sequence element #{i} has length {len(pair)}; 2 is required"
+            )
+        yield pair
 
 
 class ModuleDict(_Keyed):
@@ -279,15 +302,38 @@ class ParameterDict(_Keyed):
         self.update(parameters or {})
 
     def __getitem__(self, key):
-        return getattr(self, key)
+        return getattr(self, _attribute(key))
 
     def __setitem__(self, key, value):
+        name = _attribute(key)
         self._keys[key] = None
-        setattr(self, key, _as_parameter(value))
+        setattr(self, name, _as_parameter(value))
 
     def __delitem__(self, key):
         del self._keys[key]
         delattr(self, key)
+
+    def __or__(self, other):
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other):
+        made = other.copy()
+        made.update(self)
+        return made
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def copy(self):
+        """Another dictionary of the same parameters."""
+        return type(self)(OrderedDict(self.items()))
+
+    def fromkeys(self, keys, default=None):
+        """A dictionary with one value for all `keys`."""
+        return type(self)((key, default) for key in keys)
 
     def keys(self):
         return self._keys.keys()
@@ -301,12 +347,32 @@ class ParameterDict(_Keyed):
     def get(self, key, default=None):
         return self[key] if key in self else default
 
+    def setdefault(self, key, default=None):
+        """The value of `key`, which is put there where there is none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def popitem(self):
+        """Takes out the entry that came last."""
+        key, _ = self._keys.copy().popitem()  # its KeyError where there is none
+        return key, self.pop(key)
+
     def update(self, parameters):
         plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
         self._take(sorted(parameters.items()) if plain else parameters)
 
     def extra_repr(self):
         return "\n".join(f"  ({k}): {_summary(p, True)}" for k, p in self.items())
+
+
+def _attribute(key):
+    if not isinstance(key, str):
+        raise TypeError(
+            "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+            f"'{type(key).__name__}')"
+        )
+    return key
 
 
 def _as_parameter(value):

@@ -28,7 +28,12 @@ class _ConvNd(Module):
         for name, channels in ("in_channels", in_channels), ("out_channels", out_channels):
             if channels % groups:
                 raise ValueError(f"{name} must be divisible by groups")
-        modes = ("zeros",) if self._transposed else ("zeros", "reflect", "replicate", "circular")
+        if self._transposed and padding_mode != "zeros":
+            raise ValueError(
+                f'Only "zeros" padding mode is supported for {type(self).__name__}, but got '
+                f"padding_mode='{padding_mode}'"
+            )
+        modes = "zeros", "reflect", "replicate", "circular"
         if padding_mode not in modes:
             raise ValueError(
                 f"padding_mode must be one of {set(modes)}, but got padding_mode='{padding_mode}'"

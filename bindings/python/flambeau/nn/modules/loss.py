@@ -80,6 +80,8 @@ def SmoothL1Loss(self, size_average=None, reduce=None, reduction="mean", beta=1.
 @loss("huber_loss")
 def HuberLoss(self, reduction="mean", delta=1.0):
     """Squared below `delta`, absolute above, scaled by `delta`."""
+    if not isinstance(delta, (int, float)):
+        raise TypeError(f"delta must be a float or int, got: {type(delta)}")
 
 
 @loss("nll_loss")

@@ -206,6 +206,15 @@ class Module(StateMixin, WalkMixin):
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != KEY}
 
+    def _replicate_for_data_parallel(self):
+        """The same object with dictionaries of its own and no parameters: those of another device
+        come in their place."""
+        made = self.__new__(type(self))
+        made.__dict__ = {name: value for name, value in self.__dict__.items() if name != KEY}
+        own = {"_buffers": self._buffers.copy(), "_modules": self._modules.copy()}
+        made.__dict__.update(own, _parameters={}, _is_replica=True)
+        return made
+
     def __setstate__(self, state):
         self.__dict__.update(state)
         self.__dict__.pop(KEY, None)

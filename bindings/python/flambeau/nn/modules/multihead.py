@@ -1,9 +1,8 @@
 """MultiheadAttention: parameters, masks and layouts around the functional form."""
 
-from ..._torch import bool as bool_type
-from ..._torch import zeros_like
 from .. import functional as F
 from .. import init
+from .._attention import as_added
 from ..parameter import room
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
@@ -65,8 +64,8 @@ class MultiheadAttention(Module):
         out = (self.out_proj.weight, self.out_proj.bias)
         output, weights = F.multi_head_attention_forward(
             *(query, key, value, self.embed_dim, self.num_heads, *packed, self.add_zero_attn),
-            *(self.dropout, *out, self.training, _as_mask(key_padding_mask, query), need_weights),
-            attn_mask=_as_mask(attn_mask, query),
+            *(self.dropout, *out, self.training, as_added(key_padding_mask, query), need_weights),
+            attn_mask=as_added(attn_mask, query),
             use_separate_proj_weight=not self._qkv_same_embed_dim,
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
@@ -80,10 +79,3 @@ def _swapped(query, key, value):
     new_query = query.transpose(0, 1)
     new_key = new_query if key is query else key.transpose(0, 1)
     return new_query, new_key, new_key if value is key else value.transpose(0, 1)
-
-
-def _as_mask(mask, like):
-    """Bool masks as what is added to scores, in the dtype of the computation."""
-    if mask is None or mask.dtype is not bool_type:
-        return mask
-    return zeros_like(mask, dtype=like.dtype).masked_fill_(mask, float("-inf"))

@@ -5,6 +5,7 @@ import math
 import numbers
 
 from ..._deprecated import warn
+from ..._gen import api
 from ..._gen import ops as _ops
 from ..._torch import Tensor, zeros
 from .. import init
@@ -29,6 +30,8 @@ class RNNBase(_Recurrent):
                  dropout=0.0, bidirectional=False, proj_size=0, device=None,
                  dtype=None):  # fmt: skip
         super().__init__()
+        _check_kinds(int, input_size=input_size, hidden_size=hidden_size)
+        _check_kinds(bool, bias=bias, batch_first=batch_first)
         _check(mode, input_size, hidden_size, num_layers, dropout, proj_size)
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
         self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
@@ -115,7 +118,9 @@ class RNNBase(_Recurrent):
         """The outputs and last states of a tensor or packed sequence."""
         packed = isinstance(input, PackedSequence)
         data, batch_sizes = (input.data, input.batch_sizes) if packed else (input, None)
+        weights = self._flat_weights
         self._check_input(data, packed)
+        _check_dtype(data, weights[0].dtype)
         batched = packed or data.dim() == 3
         if packed:
             n = int(batch_sizes[0])
@@ -132,7 +137,7 @@ class RNNBase(_Recurrent):
         how = (self.num_layers, self.dropout, self.training, self.bidirectional)
         first = self.batch_first and not packed
         run = getattr(_ops, f"_{self.mode.lower()}")
-        output, *last = run(data, hx, self._flat_weights, self.bias, *how, first, batch_sizes)
+        output, *last = run(data, hx, weights, self.bias, *how, first, batch_sizes)
         last = tuple(last) if len(last) > 1 else last[0]
         if packed:
             output = PackedSequence(
@@ -156,6 +161,22 @@ class RNNBase(_Recurrent):
         return ", ".join([f"{self.input_size}, {self.hidden_size}", *shown])
 
 
+def _check_dtype(input, wanted):
+    if input.dtype is not wanted and not api.autocast_enabled(input.device.type):
+        raise ValueError(
+            f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert "
+            f"input: input.to({wanted}), or convert model: model.to({input.dtype})"
+        )
+
+
+def _check_kinds(kind, **options):
+    for name, value in options.items():
+        if not isinstance(value, kind):
+            raise TypeError(
+                f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
+            )
+
+
 def _check(mode, input_size, hidden_size, num_layers, dropout, proj_size):
     if (
         not isinstance(dropout, numbers.Number)
@@ -172,8 +193,6 @@ def _check(mode, input_size, hidden_size, num_layers, dropout, proj_size):
             f"expects num_layers greater than 1, but got dropout={dropout} and "
             f"num_layers={num_layers}"
         )
-    if not isinstance(hidden_size, int):
-        raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
     sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}
     for name in (name for name, n in sizes.items() if n <= 0):
         raise ValueError(f"{name} must be greater than zero")
@@ -247,10 +266,13 @@ class RNNCellBase(_Recurrent):
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        for state in hx if isinstance(hx, tuple) else (hx,):
+        states = (
+            {f"hx[{i}]": s for i, s in enumerate(hx)} if isinstance(hx, tuple) else {"hidden": hx}
+        )
+        for called, state in states.items():
             if state is not None and state.dim() not in (1, 2):
                 raise ValueError(
-                    f"{name}: Expected hidden to be 1D or 2D, got {state.dim()}D instead"
+                    f"{name}: Expected {called} to be 1D or 2D, got {state.dim()}D instead"
                 )
         alone = input.dim() == 1
         if alone:

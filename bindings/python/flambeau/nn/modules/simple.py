@@ -44,8 +44,12 @@ def _dropout(self, p=0.5, inplace=False):
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+def _dim(self, dim=None):
+    if dim is not None and (not isinstance(dim, int) or isinstance(dim, bool)):
+        raise TypeError(f"dim must be an int or None, got {type(dim)}")
+
+
 _switch = lambda self, inplace=False: None
-_dim = lambda self, dim=None: None
 _bare = lambda self: None
 _neighbours = lambda self, size, alpha=1e-4, beta=0.75, k=1.0: None
 _windows = lambda self, output_size, kernel_size, dilation=1, padding=0, stride=1: None

@@ -4,17 +4,7 @@ of the original's, so that gradients arrive, summed, where the optimizer looks.
 A replica on the original's own device holds the original tensors: what it writes to buffers, such
 as running statistics, stays."""
 
-from ..modules._paths import KEY
 from .scatter_gather import as_device
-
-
-def _replica(module, groups):
-    """The same object with other dictionaries of tensors and children."""
-    made = module.__new__(type(module))
-    made.__dict__ = {k: v for k, v in module.__dict__.items() if k != KEY}
-    made.__dict__.update(groups)
-    made.__dict__["_is_replica"] = True
-    return made
 
 
 def _moved(tensors, device, detached, done):
@@ -37,7 +27,8 @@ def _replicated(module, device, detach, done):
                 for name, child in module._modules.items()
             },
         }
-        done[id(module)] = _replica(module, groups)
+        done[id(module)] = module._replicate_for_data_parallel()
+        done[id(module)].__dict__.update(groups)
     return done[id(module)]
 
 

@@ -1,13 +1,18 @@
 """Spectral norm by a hook before forward, the older form: parameter `<name>_orig`, buffers
 `<name>_u` and `<name>_v`. Source: Miyato et al., 2018, arXiv 1802.05957."""
 
+from ... import linalg
 from ...autograd import no_grad
 from ..parameter import Parameter
 from ._norms import as_matrix, check_iterations, check_only, grown, removed, unit
 
+_STATE = "_orig", "_u", "_v"
+
 
 class SpectralNorm:
     """The hook."""
+
+    _version = 1  # 1 came with the buffer `<name>_v`; before, the weight itself was saved
 
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
         check_iterations(n_power_iterations)
@@ -46,6 +51,8 @@ class SpectralNorm:
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
         module.register_forward_pre_hook(hook)
+        module._register_state_dict_hook(hook._save_version)
+        module._register_load_state_dict_pre_hook(hook._restore_v, with_module=True)
         return hook
 
     def remove(self, module):
@@ -55,6 +62,32 @@ class SpectralNorm:
         for suffix in "", "_u", "_v", "_orig":
             delattr(module, self.name + suffix)
         module.register_parameter(self.name, Parameter(weight.detach()))
+        for hooks in module._state_dict_hooks, module._load_state_dict_pre_hooks:
+            for key in [k for k, hook in hooks.items() if getattr(hook, "__self__", None) is self]:
+                del hooks[key]
+
+    def _save_version(self, module, state_dict, prefix, local_metadata):
+        versions = local_metadata.setdefault("spectral_norm", {})
+        versions[self.name + ".version"] = self._version
+
+    def _restore_v(self, module, state_dict, prefix, local_metadata, strict, missing_keys, *rest):
+        """Finds `v` for a state that was saved without it: the one with which `u` gives the weight
+        that was saved beside the original."""
+        key = prefix + self.name
+        version = local_metadata.get("spectral_norm", {}).get(self.name + ".version", 0)
+        whole = key not in state_dict and all(key + end in state_dict for end in _STATE)
+        if version >= 1 or whole:
+            return
+        absent = [key + end for end in ("_orig", "", "_u") if key + end not in state_dict]
+        if absent:
+            missing_keys.extend(absent if strict else ())
+            return
+        with no_grad():
+            original, u = state_dict[key + "_orig"], state_dict[key + "_u"]
+            sigma = (original / state_dict.pop(key)).mean()
+            matrix = self.reshape_weight_to_matrix(original)
+            v = linalg.pinv(matrix).mv(u)
+            state_dict[key + "_v"] = v * (sigma / u.dot(matrix.mv(v)))
 
     def __call__(self, module, inputs):
         setattr(module, self.name, self.compute_weight(module, module.training))
