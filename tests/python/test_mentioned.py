@@ -3,8 +3,10 @@ stand for, the call says so."""
 
 import copy
 import functools
+import gc
 import importlib
 import pickle
+import weakref
 
 import pytest
 
@@ -96,6 +98,31 @@ def test_tensors_exchange_what_they_are(torch):
     torch.utils.swap_tensors(a, b)
     assert isinstance(a, torch.nn.Parameter) and a.shape == (3,) and a.requires_grad
     assert type(b) is torch.Tensor and b.note == "first" and b.tolist() == [1, 1]
+
+
+def test_hooks_go_where_their_tensor_goes(torch):
+    class Seen(list):
+        pass
+
+    def hooked(t):
+        seen = Seen()
+        t.register_hook(lambda grad: seen.append(grad))
+        return seen
+
+    a, b = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+    seen = hooked(a)
+    gone = weakref.ref(seen)
+    torch.utils.swap_tensors(a, b)
+    a.sum().backward()
+    assert seen == []
+    b.sum().backward()
+    assert len(seen) == 1
+    seen.append(b)  # what the hook refers to refers to the tensor
+    del b, seen
+    gc.collect()
+    assert gone() is None
+    gc.collect()
+    assert a.tolist() == [0, 0]
 
 
 def test_several_results_print_as_torchs(torch):
