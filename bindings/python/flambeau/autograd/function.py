@@ -32,6 +32,9 @@ class FunctionCtx:
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors):
+        """Keeps nothing: what `jvp` would need, which nothing calls."""
+
     @property
     def saved_tensors(self):
         if self._saved is None:
