@@ -132,6 +132,31 @@ def test_several_results_print_as_torchs(torch):
     assert type(torch.std_mean(x)) is tuple and type(torch.var_mean(x, 0)) is tuple
 
 
+@pytest.mark.parametrize(
+    "name, make",
+    [
+        ("max", lambda t, x: x.max(0)),
+        ("sort", lambda t, x: t.sort(x)),
+        ("topk", lambda t, x: x.topk(1)),
+        ("linalg_qr", lambda t, x: t.linalg.qr(x)),
+        ("svd", lambda t, x: t.svd(x)),
+    ],
+)
+def test_classes_of_several_results(torch, name, make):
+    found, kind = make(torch, torch.eye(2)), getattr(torch.return_types, name)
+    assert type(found) is kind and name in dir(torch.return_types)
+    for copied in (
+        kind(list(found)),
+        kind(*found),
+        pickle.loads(pickle.dumps(found)),
+        copy.deepcopy(found),
+        torch.utils._pytree.tree_map(lambda t: t, found),
+    ):
+        assert type(copied) is kind and all(map(torch.equal, copied, found))
+    with pytest.raises(TypeError, match="xpected"):
+        kind([1])
+
+
 def test_switches_of_back_ends(torch):
     cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
     assert (cudnn.version() is not None) == cudnn.is_available()  # programs compare the version

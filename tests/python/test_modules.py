@@ -1,6 +1,7 @@
 """Modules: attributes, names, state dicts, moves, hooks, text; optimizers and schedules."""
 
 import copy
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -300,6 +301,22 @@ def test_a_class_says_what_it_is_loaded_with(torch, swapping):
     module.weight = Doubled(module.weight)
     module.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)})
     assert module.weight.tolist() == [[2, 2]] * 2 and module.bias.tolist() == [1, 1]
+
+
+def test_what_passes_for_a_module_is_registered_as_one(torch):
+    class Unfinished(torch.nn.Module):
+        def __init__(self):
+            pass
+
+    layer = torch.nn.Linear(2, 2)
+    layers = torch.nn.ModuleList([layer, layer])
+    layers[1] = mock = MagicMock(layer, return_value=3)
+    assert layers[1] is mock and layers[1](1) == 3
+    parent = torch.nn.Module()
+    parent.child = Unfinished()
+    assert parent.child is dict(parent.named_children())["child"]
+    with pytest.raises(AttributeError, match="'Unfinished' object has no attribute"):
+        parent.child(torch.ones(2))
 
 
 def test_a_prefix_is_taken_off_the_names_of_a_state(torch):
