@@ -277,6 +277,24 @@ static PyObject *hang(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+/* Two tensors' owners exchange what they own, and what its hooks are kept by. */
+static PyObject *exchange(PyObject *module, PyObject *arguments) {
+  (void)module;
+  PyObject *one, *other;
+  if (!PyArg_ParseTuple(arguments, "OO", &one, &other)) return NULL;
+  if (!PyObject_TypeCheck(one, tensor_type) || !PyObject_TypeCheck(other, tensor_type)) {
+    PyErr_SetString(PyExc_TypeError, "both arguments must be owners of tensors");
+    return NULL;
+  }
+  TensorOwner *a = (TensorOwner *)one, *b = (TensorOwner *)other;
+  const TensorOwner before = *a;
+  a->owner.handle = b->owner.handle, a->owner.remembered = b->owner.remembered;
+  a->tensor = b->tensor, a->hung = b->hung;
+  b->owner.handle = before.owner.handle, b->owner.remembered = before.owner.remembered;
+  b->tensor = before.tensor, b->hung = before.hung;
+  Py_RETURN_NONE;
+}
+
 /* ---- functions as torch shows them ----------------------------------------------------------- */
 
 /* `functools.partial` with the name that it is shown by, and no method of a class that holds it.
@@ -343,6 +361,8 @@ static PyMethodDef functions[] = {
     {"hang", hang, METH_VARARGS,
      "hang(tensor, kept, address, counter): `kept`, which is in `alive`, keeps a hook of the\n"
      "tensor; its handle's address, and the one of the library's function that counts its uses."},
+    {"exchange", exchange, METH_VARARGS,
+     "exchange(one, other): each of two tensors owns what the other did."},
     {"remember", remember_one, METH_O, "remember(tensor): puts it into `objects`."},
     {"own_each", (PyCFunction)(void (*)(void))own_each, METH_FASTCALL,
      "own_each(classes, function, *args): a tuple of owners of what `function` puts into its last\n"

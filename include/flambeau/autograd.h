@@ -436,10 +436,10 @@ typedef struct flam_function_record_options {
  * - `inputs`: the operands that gradients flow to; a NULL entry takes none.
  * - `outputs`: the results; a NULL entry is one that is no tensor, whose gradient is always NULL.
  * - returns: the results, in order: new handles of `outputs` (of a view where an input was handed
- *   through or the result is one), recorded where recording is on and an input requires grad. Views
- *   among them, but for dirty ones, cannot be written in place while that would be recorded.
+ *   through or the result is one; one for a tensor given twice), recorded where recording is on and
+ *   an input requires grad. Views, but dirty ones, take no write in place that would be recorded.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `function` has no `backward`; `FLAM_ERROR_AUTOGRAD`
- *   for a dirty leaf that requires grad.
+ *   for a dirty leaf that requires grad, and for a dirty tensor that is not among `outputs`.
  */
 FLAM_API flam_tensor_list *flam_function_record(
     const flam_function *function, FLAM_NULLABLE_ENTRIES flam_tensor *const *inputs,

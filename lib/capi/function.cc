@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
 #include "graph/autograd_data.h"
@@ -68,10 +69,24 @@ bool contains(TensorsView list, const Tensor& t) {
   return false;
 }
 
-void check_dirty(const Tensor& t) {
+// What is written and not returned would keep the history of the values that are gone.
+void check_dirty(const Tensor& t, TensorsView outputs) {
+  check(contains(outputs, t), Code::autograd,
+        "Some elements marked as dirty during the forward method were not returned as output: "
+        "return every tensor that is passed to mark_dirty(), got ",
+        t);
   if (modes.grad && t.impl()->creation != Creation::normal && requires_grad(t)) fail_view(t, false);
   check(!modes.grad || !(requires_grad(t) && is_leaf(t)), Code::autograd,
         "a leaf Variable that requires grad has been used in an in-place operation: ", t);
+}
+
+void warn_of_dirty(TensorsView dirty, TensorsView inputs) {
+  for (const Tensor& t : dirty) {
+    if (contains(inputs, t)) continue;
+    warn(
+        "mark_dirty() received a tensor that was not an input; it is for those that the forward "
+        "wrote in place");
+  }
 }
 
 // A result that the program made without recording, as another handle where it has a history of its
@@ -82,6 +97,17 @@ Tensor result_for(const Tensor& y, TensorsView inputs, bool written) {
   const Tensor view = alias(y);
   if (handed_through || y.base()) set_base(view, y);
   return view;
+}
+
+// What a tensor that the program made and returns once more became: one tensor, the last of these
+// outputs.
+const Tensor* earlier(const std::vector<Tensor>& results, TensorsView outputs, const Tensor& y,
+                      TensorsView inputs) {
+  if (contains(inputs, y)) return nullptr;  // each time a view of its own
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (outputs[i].is_same(y)) return &results[i];
+  }
+  return nullptr;
 }
 
 // Writes to such a view would go round the gradient of the program.
@@ -102,13 +128,14 @@ Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView
   auto node = make_ref<FunctionNode>(function);
   check(node->callable(), Code::invalid_argument, "function_record: \"", node->name(),
         "\" has no backward function");
-  for (const Tensor& t : dirty) check_dirty(t);
+  for (const Tensor& t : dirty) check_dirty(t, outputs);
   bool recorded = false;
   for (const Tensor& t : inputs) {
     node->next.push_back(t && is_floating(t.dtype()) ? gradient_edge(t) : Edge{});
     recorded |= bool(node->next.back());
   }
   recorded &= modes.grad;
+  if (recorded) warn_of_dirty(dirty, inputs);
   std::vector<Tensor> results;
   Tensors views;  // but those that are written
   size_t differentiable = 0;
@@ -120,7 +147,8 @@ Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView
       continue;
     }
     const bool written = contains(dirty, y);
-    const Tensor result = result_for(y, inputs, written);
+    const Tensor* again = written ? nullptr : earlier(results, outputs, y, inputs);
+    const Tensor result = again ? *again : result_for(y, inputs, written);
     results.push_back(result);
     if (!written) views.push_back(result);
     const bool constant = !is_floating(y.dtype()) || contains(non_differentiable, y);

@@ -89,14 +89,14 @@ static std::string view_of_fn(const Tensor& v) {
   const AutogradData* d = v.impl()->autograd.get();
   if (!d || !d->grad_fn) return "A view was created in ";
   const std::string_view of = d->grad_fn->name();
-  return cat_text("Output ", d->output_nr, " of ", of.substr(0, of.find("Backward")),
+  return cat_text("Output ", d->output_nr, " of ", of.substr(0, of.rfind("Backward")),
                   " is a view of a view which was created in ");
 }
 
 static std::string result_of(const Tensor& v) {
   const AutogradData* d = v.impl()->autograd.get();
   const std::string_view of = d && d->grad_fn ? d->grad_fn->name() : "a function";
-  return cat_text("Output ", d ? d->output_nr : 0, " of ", of.substr(0, of.find("Backward")),
+  return cat_text("Output ", d ? d->output_nr : 0, " of ", of.substr(0, of.rfind("Backward")),
                   " is a view and ");
 }
 

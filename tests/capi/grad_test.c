@@ -225,6 +225,44 @@ static void test_a_gradient_in_c(void) {
   CHECK(state.dropped == 1);
 }
 
+static flam_status one_for_two(void *user, flam_tensor *const *grads, size_t n_grads,
+                               flam_tensor **out_grads, size_t n_out_grads) {
+  CHECK(n_grads == 2 && n_out_grads == 1);
+  out_grads[0] = flam_add(grads[0], grads[1]);
+  ++*(int *)user;
+  return FLAM_OK;
+}
+
+static void count_drop(void *user) { *(int *)user += 100; }
+
+static void test_results_of_a_function(void) {
+  const flam_scope frame = flam_frame_push();
+  flam_tensor *x = leaf(1, 2), *operand = flam_neg(x), *raw[2], *first;
+  flam_tensor_list *results;
+  flam_function function;
+  flam_function_record_options written;
+  int calls = 0;
+  flam_scope off = flam_grad_mode_push(0);
+  raw[0] = raw[1] = flam_neg(operand);
+  CHECK(flam_scope_pop(off) == FLAM_OK);
+  memset(&function, 0, sizeof function);
+  function.struct_size = sizeof function;
+  function.user = &calls;
+  function.backward = one_for_two;
+  function.materialize_grads = 1;
+  function.drop = count_drop;
+  results = flam_function_record(&function, &operand, 1, raw, 2, NULL);
+  first = flam_tensor_list_get(results, 0);
+  CHECK(first == flam_tensor_list_get(results, 1) && flam_tensor_output_nr(first) == 1);
+  CHECK(backward(flam_sum(first, NULL), 0) == FLAM_OK && gradient_is(x, -1, -1) && calls == 1);
+  flam_function_record_options_init(&written);
+  written.dirty = &operand;
+  written.n_dirty = 1;
+  CHECK(flam_function_record(&function, &operand, 1, raw, 2, &written) == NULL && calls == 101);
+  CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "not returned as output");
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
 int main(void) {
   load();
   flam_set_leak_tracking_enabled(1);
@@ -237,6 +275,7 @@ int main(void) {
   test_backward_and_grad();
   test_an_overwritten_value_is_named();
   test_a_gradient_in_c();
+  test_results_of_a_function();
   CHECK(flam_leak_report()[0] == '\0');
   return 0;
 }

@@ -344,6 +344,25 @@ def test_nothing_outlives_the_graph(torch, recomputed):
     assert gone[1]() is None
 
 
+def test_both_runs_see_the_same_objects(torch, recomputed):
+    x, scale = torch.ones(2, requires_grad=True), torch.ones(2)
+    scale.note = "the program's"
+    seen = []
+
+    def function(x, *, scale):
+        seen.append((x, scale))
+        return (x * scale.exp()).exp()
+
+    recomputed(function, x, scale=scale).sum().backward()
+    assert len(seen) == 2 and all(a is x and b is scale for a, b in seen)
+    y = recomputed(function, x * 1, scale=scale)
+    gone = weakref.ref(seen.pop()[0])
+    gc.collect()
+    assert gone() is None  # nothing keeps an argument's object
+    y.sum().backward()
+    assert seen.pop()[1] is scale
+
+
 def test_without_recording_the_function_just_runs(torch, recomputed):
     x = torch.ones(2, requires_grad=True)
     with torch.no_grad():

@@ -46,6 +46,23 @@ def test_copies_of_views_have_memory_of_their_own():
     assert len(torch.unsafe_split_with_sizes(t, [1, 2])) == 2
 
 
+@pytest.mark.parametrize(
+    "split",
+    [
+        lambda t: t.unsafe_split(1),
+        lambda t: t.unsafe_split_with_sizes((1, 1)),
+        lambda t: t.unsafe_chunk(2),
+    ],
+)
+def test_parts_that_may_be_written(torch, split):
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    first, second = split(x * 1)
+    first.mul_(second)
+    assert first._base is None and not first._is_view()
+    (first * 5).sum().backward()
+    assert x.grad.tolist() == [15, 10]
+
+
 def test_out_of_place_forms():
     t = torch.zeros(2, 3)
     assert torch.fill(t, 2).sum() == 12 and t.sum() == 0

@@ -137,3 +137,108 @@ def test_functional_call_with_what_is_no_tensor(torch):
         call(module, {"scale": weight}, x)
     with pytest.raises(TypeError, match="3 is not an instance"):
         call(module, {"weight": 3}, x)
+
+
+@pytest.mark.parametrize("of", ["grad", "grad_and_value", "jacrev", "jacfwd"])
+@pytest.mark.parametrize(
+    "argnums, text",
+    [
+        ((), "must be non-empty"),
+        ([0], "must be int or Tuple"),
+        (0.0, "must be int or Tuple"),
+        ((1, 0.0), "must be int"),
+        ((0, -2), "must be unique"),
+        (-3, "only 2 positional inputs"),
+    ],
+)
+def test_arguments_to_differentiate_by(torch, func, x, of, argnums, text):
+    with pytest.raises(RuntimeError, match=text):
+        getattr(func, of)(lambda a, b: (a * b).sum(), argnums=argnums)(x, x)
+
+
+@pytest.mark.parametrize(
+    "output, text",
+    [
+        (None, "non-empty output"),
+        ((), "non-empty output"),
+        ("text", "only tensors"),
+        ([1.5], "only tensors"),
+    ],
+)
+def test_outputs_that_have_no_matrix(torch, func, x, output, text):
+    for of in func.jacrev, func.jacfwd, func.vjp:
+        with pytest.raises(RuntimeError, match=r"vjp\(f, \*primals\): .*" + text):
+            of(lambda _: output, x) if of is func.vjp else of(lambda _: output)(x)
+    with pytest.raises(RuntimeError, match=r"jvp\(f, primals, tangents\): .*" + text):
+        func.jvp(lambda _: output, (x,), (x,))
+
+
+def test_cotangents_are_made_as_the_outputs(torch, func, x):
+    _, product = func.vjp(lambda x: (x, [x, {"y": x}]), x)
+    assert product((x, [x, {"y": x}]), retain_graph=False)[0].equal(3 * x)
+    for other in (x, x, x), (x, (x, {"y": x})), ((x, [x, {"y": x}]),), (x, [x, {"z": x}]):
+        with pytest.raises(RuntimeError, match="Expected pytree structure of cotangents"):
+            product(other)
+
+
+def test_tangents_are_made_as_the_primals(torch, func, x):
+    def function(a, b):
+        return a[0] + 2 * a[1] + 3 * b
+
+    value, tangent = func.jvp(function, ((x, x), x), ((x, x), x))
+    assert value.equal(6 * x) and tangent.equal(6 * x)
+    for primals, tangents, text in (
+        (x, x, "primals to be a tuple"),
+        (((x, x), x), (x, x), "same python structure"),
+        ((x,), x, "same python structure"),
+        ((x,), [x], "same python structure"),
+        ((x,), (x[:1],), "same shapes"),
+        ((), (), "at least one Tensor"),
+        ((x, 1.0), (x, x), "only contain Tensors"),
+        ((x,), (1.0,), "only contain Tensors"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            func.jvp(function, primals, tangents)
+
+
+def test_strict_products_of_outputs_that_depend_on_nothing(torch, func, x):
+    other = x * 2
+    _, (slope, zero) = func.jvp(lambda x: (x.sin(), other), (x,), (x,))
+    assert torch.allclose(slope, x.cos() * x) and not zero.any()
+    assert func.jvp(torch.sin, (x,), (x,), strict=True)[1].equal(slope)
+    with pytest.raises(RuntimeError, match="strict"):
+        func.jvp(lambda x: (x, other), (x,), (x,), strict=True)
+
+
+def test_a_transformed_function_keeps_its_name(torch, func):
+    def named(x):
+        """What it does."""
+
+    for of in func.grad, func.grad_and_value, func.jacrev, func.jacfwd, func.vmap:
+        assert of(named).__name__ == "named" and of(named).__doc__ == "What it does."
+    with pytest.raises(ValueError, match="`chunk_size` should be greater than 0"):
+        func.jacrev(named, chunk_size=0)
+
+
+def test_a_function_may_say_what_forward_mode_needs(torch, x):
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(*inputs)
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            raise AssertionError("nothing calls it")
+
+    assert torch.func.grad(lambda x: Square.apply(x).sum())(x).equal(2 * x)
+    assert Square.generate_vmap_rule is False and callable(Square.vmap)

@@ -1,6 +1,7 @@
 """Views that custom functions return: writes to them in place would go round the function's own
-gradient and are refused, with what else is refused for views. And results whose gradient nobody has
-derived, which fail where it is asked for."""
+gradient and are refused, with what else is refused for views. Results that are returned twice, and
+operands that are written. And results whose gradient nobody has derived, which fail where it is
+asked for."""
 
 import pytest
 
@@ -44,6 +45,46 @@ def test_views_among_several_results_are_not_written(torch):
     z.add_(1)
     (y + z).sum().backward()
     assert x.grad.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_result_returned_several_times_is_one(torch, times):
+    x = torch.ones(2).requires_grad_()
+    given = []
+    several = function(
+        lambda ctx, x: (x * 2,) * times, lambda ctx, *g: given.append(g) or sum(g) * 2
+    )
+    first, *rest = several(x)
+    assert all(y is first for y in rest) and first.output_nr == times - 1
+    (first * 3).sum().backward()
+    assert x.grad.tolist() == [6, 6]
+    assert [g.tolist() for g in given[0]] == [[0, 0]] * (times - 1) + [[3, 3]]
+    one, other = function(lambda ctx, x: (x, x), lambda ctx, g, h: g + h)(x)  # each a view
+    assert one is not other and [one.output_nr, other.output_nr] == [0, 1]
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_what_is_written_is_returned(torch, recorded):
+    def lost(ctx, x):
+        ctx.mark_dirty(x.add_(1))
+        return x.clone()
+
+    x = torch.ones(2, requires_grad=recorded) * 1
+    with pytest.raises(RuntimeError, match="marked as dirty .* not returned as output"):
+        function(lost)(x)
+
+
+def test_what_is_marked_as_written_is_an_operand(torch):
+    def fresh(ctx, x):
+        y = x * 3
+        ctx.mark_dirty(y.add_(1))
+        return y
+
+    x = torch.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="received a tensor that was not an input"):
+        y = function(fresh, lambda ctx, g: g * 3)(x)
+    y.sum().backward()
+    assert y.tolist() == [4, 4] and x.grad.tolist() == [3, 3]
 
 
 @pytest.mark.parametrize("name", ["view", "operand"])

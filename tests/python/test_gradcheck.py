@@ -1,4 +1,5 @@
-"""The checker of gradients, checked: right gradients pass, and each way of being wrong is found."""
+"""The checker of gradients, checked: right gradients pass, and each way of being wrong is found.
+And what it has to find right although it is easily wrong: products of zeros."""
 
 import inspect
 
@@ -97,8 +98,50 @@ def test_a_missing_gradient_of_one_output(torch, x):
 
     pair = function(forward, backward)
     with pytest.raises(RuntimeError, match="input grads to be undefined or zero"):
-        torch.autograd.gradcheck(pair, x)
+        with pytest.warns(UserWarning, match="check_undefined_grad=False"):
+            torch.autograd.gradcheck(pair, x)
     assert torch.autograd.gradcheck(pair, x, check_undefined_grad=False)
+
+
+@FAST
+@pytest.mark.parametrize("what", ["shape", "dtype"])
+def test_outputs_keep_their_kind(torch, what, fast_mode):
+    def changing(x):
+        if (x < 1).all():
+            return x
+        return torch.cat([x, x]) if what == "shape" else x.float()
+
+    one = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(AssertionError, match=f"outputs with the same {what} when inputs are"):
+        torch.autograd.gradcheck(changing, one, fast_mode=fast_mode)
+
+
+# Of two values and four factors of them, two each.
+PRODUCTS = {
+    "prod": lambda torch, a, b, at: torch.cat([a, b]).prod(),
+    "prod of rows": lambda torch, a, b, at: torch.cat([a, b]).reshape(2, 3).prod(1),
+    "cumprod": lambda torch, a, b, at: torch.cat([a, b]).cumprod(0),
+    "scatter_reduce": lambda torch, a, b, at: a.scatter_reduce(0, at, b, "prod"),
+    "scatter_reduce alone": lambda torch, a, b, at: a.scatter_reduce(
+        0, at, b, "prod", include_self=False
+    ),
+    "index_reduce": lambda torch, a, b, at: a.index_reduce(0, at, b, "prod"),
+}
+
+
+@pytest.mark.parametrize("zeros", [(2,), (2, 3), (0, 2), (0, 2, 3), (2, 3, 4, 5)])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_zeros(torch, name, zeros):
+    values = torch.tensor([0.5, -1.5, 2.0, 0.7, -0.3, 1.2], dtype=torch.float64)
+    values[list(zeros)] = 0
+    a, b = values[:2].requires_grad_(), values[2:].requires_grad_()
+    at = torch.tensor([0, 0, 1, 1])
+
+    def product(a, b):
+        return PRODUCTS[name](torch, a, b, at)
+
+    assert torch.autograd.gradcheck(product, (a, b))
+    assert torch.autograd.gradgradcheck(product, (a, b), atol=1e-4)
 
 
 def test_inputs(torch, x, y):

@@ -3,10 +3,12 @@ stand for, the call says so."""
 
 import copy
 import functools
+import gc
 import importlib
 import pickle
 import sys
 import warnings
+import weakref
 
 import pytest
 
@@ -100,11 +102,61 @@ def test_tensors_exchange_what_they_are(torch):
     assert type(b) is torch.Tensor and b.note == "first" and b.tolist() == [1, 1]
 
 
+def test_hooks_go_where_their_tensor_goes(torch):
+    class Seen(list):
+        pass
+
+    def hooked(t):
+        seen = Seen()
+        t.register_hook(lambda grad: seen.append(grad))
+        return seen
+
+    a, b = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+    seen = hooked(a)
+    gone = weakref.ref(seen)
+    torch.utils.swap_tensors(a, b)
+    a.sum().backward()
+    assert seen == []
+    b.sum().backward()
+    assert len(seen) == 1
+    seen.append(b)  # what the hook refers to refers to the tensor
+    del b, seen
+    gc.collect()
+    assert gone() is None
+    gc.collect()
+    assert a.tolist() == [0, 0]
+
+
 def test_several_results_print_as_torchs(torch):
     x = torch.eye(2)
     assert repr(torch.linalg.qr(x)).startswith("torch.return_types.linalg_qr(\nQ=tensor(")
     assert repr(x.max(0)).startswith("torch.return_types.max(\nvalues=tensor(")
     assert type(torch.std_mean(x)) is tuple and type(torch.var_mean(x, 0)) is tuple
+
+
+@pytest.mark.parametrize(
+    "name, make",
+    [
+        ("max", lambda t, x: x.max(0)),
+        ("sort", lambda t, x: t.sort(x)),
+        ("topk", lambda t, x: x.topk(1)),
+        ("linalg_qr", lambda t, x: t.linalg.qr(x)),
+        ("svd", lambda t, x: t.svd(x)),
+    ],
+)
+def test_classes_of_several_results(torch, name, make):
+    found, kind = make(torch, torch.eye(2)), getattr(torch.return_types, name)
+    assert type(found) is kind and name in dir(torch.return_types)
+    for copied in (
+        kind(list(found)),
+        kind(*found),
+        pickle.loads(pickle.dumps(found)),
+        copy.deepcopy(found),
+        torch.utils._pytree.tree_map(lambda t: t, found),
+    ):
+        assert type(copied) is kind and all(map(torch.equal, copied, found))
+    with pytest.raises(TypeError, match="xpected"):
+        kind([1])
 
 
 def test_switches_of_back_ends(torch):

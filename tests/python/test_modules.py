@@ -1,6 +1,7 @@
 """Modules: attributes, names, state dicts, moves, hooks, text; optimizers and schedules."""
 
 import copy
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -113,6 +114,12 @@ def test_backward_hook(torch, net):
     )
     net(torch.ones(5, 3)).sum().backward()
     assert seen == {"gi": (5, 4), "go": (5, 1)}
+    y = net[2](torch.ones(5, 4))
+    assert type(y.grad_fn).__name__ == "BackwardHookFunctionBackward"
+    with pytest.raises(
+        RuntimeError, match="Output 0 of BackwardHookFunction is a view and is bein"
+    ):
+        y.add_(1)
 
 
 def test_train_and_eval(torch):
@@ -249,9 +256,67 @@ def test_parameters_are_overwritten_where_asked(torch):
     new = module.weight
     module.float()
     assert module.weight is new and new.dtype is torch.float32
+
+
+@pytest.fixture
+def swapping(torch):
+    future = torch.__future__
     assert not future.get_swap_module_params_on_conversion()
-    with pytest.raises(NotImplementedError, match="__future__.*unsupported"):
-        future.set_swap_module_params_on_conversion(True)
+    future.set_swap_module_params_on_conversion(True)
+    yield future
+    future.set_swap_module_params_on_conversion(False)
+
+
+def test_moved_parameters_are_swapped_where_asked(torch, swapping):
+    assert swapping.get_swap_module_params_on_conversion()
+    module = torch.nn.Linear(2, 2)
+    weight, before = module.weight, module.weight.detach()
+    module(torch.ones(1, 2)).sum().backward()
+    module.double()
+    assert module.weight is weight and type(weight) is torch.nn.Parameter and weight.is_leaf
+    assert weight.dtype is weight.grad.dtype is torch.float64 and before.dtype is torch.float32
+    with pytest.raises(RuntimeError, match="weight is parameter weight"):
+        module(torch.ones(1, 3).double())
+
+
+@pytest.mark.parametrize("assign", [False, True])
+def test_loaded_tensors_are_swapped_where_asked(torch, swapping, assign):
+    module, other = torch.nn.BatchNorm1d(2), torch.nn.BatchNorm1d(2)
+    torch.nn.init.constant_(other.weight, 3)
+    other.running_mean.fill_(4)
+    weight, mean, given = module.weight, module.running_mean, other.state_dict()
+    module.load_state_dict(given, assign=assign)
+    assert module.weight is weight and type(weight) is torch.nn.Parameter and weight.requires_grad
+    assert module.running_mean is mean and weight.tolist() == [3, 3] and mean.tolist() == [4, 4]
+    assert (weight.data_ptr() == given["weight"].data_ptr()) == assign
+    assert given["weight"].tolist() == [3, 3] and not given["weight"].requires_grad
+
+
+def test_a_class_says_what_it_is_loaded_with(torch, swapping):
+    class Doubled(torch.nn.Parameter):
+        def module_load(self, other, assign=False):
+            return other * 2
+
+    module = torch.nn.Linear(2, 2)
+    module.weight = Doubled(module.weight)
+    module.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)})
+    assert module.weight.tolist() == [[2, 2]] * 2 and module.bias.tolist() == [1, 1]
+
+
+def test_what_passes_for_a_module_is_registered_as_one(torch):
+    class Unfinished(torch.nn.Module):
+        def __init__(self):
+            pass
+
+    layer = torch.nn.Linear(2, 2)
+    layers = torch.nn.ModuleList([layer, layer])
+    layers[1] = mock = MagicMock(layer, return_value=3)
+    assert layers[1] is mock and layers[1](1) == 3
+    parent = torch.nn.Module()
+    parent.child = Unfinished()
+    assert parent.child is dict(parent.named_children())["child"]
+    with pytest.raises(AttributeError, match="'Unfinished' object has no attribute"):
+        parent.child(torch.ones(2))
 
 
 def test_a_prefix_is_taken_off_the_names_of_a_state(torch):

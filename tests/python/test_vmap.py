@@ -80,13 +80,27 @@ def test_randomness(torch, device):
         (lambda v, x: v(lambda a, b: a)(x, x[:2]), r"same size.*got sizes \[3, 2\]"),
         (lambda v, x: v(lambda a: 3)(x), "must only return Tensors"),
         (lambda v, x: v(lambda: 1)(), "got no inputs"),
-        (lambda v, x: v(lambda a: a, out_dims=None)(x), "out_dim can't be None"),
+        (lambda v, x: v(lambda a: a, out_dims=None)(x), "when out_dim is None"),
+        (lambda v, x: v(lambda a: a.sum().item(), out_dims=None)(x), "when out_dim is None"),
+        (lambda v, x: v(lambda a: a, out_dims="x")(x), "a python collection of ints"),
+        (lambda v, x: v(lambda a: a, out_dims=(0.0,))(x), "a python collection of ints"),
+        (lambda v, x: v(lambda a: a[0], in_dims=((0, 0),))([x, x]), "not compatible with"),
+        (lambda v, x: v(lambda a: [a, a], out_dims=(0, 0))(x), "not compatible with"),
+        (lambda v, x: v(lambda a: a, in_dims=None)(x), "in_dims"),
+        (lambda v, x: v(lambda a: a, in_dims=(None,))(x), "at least one Tensor"),
         (lambda v, x: v(lambda a: a, chunk_size=0)(x), "chunk_size"),
     ],
 )
 def test_errors(torch, x, call, text):
     with pytest.raises(ValueError, match=text):
         call(torch.vmap, x)
+
+
+def test_what_no_example_changes_is_returned_as_it_is(torch, x):
+    doubled, text, nothing = torch.vmap(lambda a: (a * 2, "text", None), out_dims=(0, None, None))(
+        x
+    )
+    assert doubled.equal(x * 2) and text == "text" and nothing is None
 
 
 def test_linearize(torch, x):

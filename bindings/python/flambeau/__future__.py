@@ -1,8 +1,6 @@
 """`torch.__future__`: how `Module.to` and its kin put parameters that moved in their places."""
 
-from ._errors import UnsupportedError
-
-_overwrites = False
+_overwrites = _swaps = False
 
 
 def set_overwrite_module_params_on_conversion(value):
@@ -17,14 +15,12 @@ def get_overwrite_module_params_on_conversion():
 
 
 def set_swap_module_params_on_conversion(value):
-    """Only False: parameters are not swapped with others."""
-    if value:
-        raise UnsupportedError(
-            "torch.__future__.set_swap_module_params_on_conversion(True) is unsupported: "
-            "parameters keep their objects and take new data"
-        )
+    """Whether a parameter that moves or is loaded exchanges everything with a new one, by
+    `utils.swap_tensors`; wins over the other switch."""
+    global _swaps
+    _swaps = value
 
 
 def get_swap_module_params_on_conversion():
-    """False."""
-    return False
+    """What `set_swap_module_params_on_conversion` set; False at first."""
+    return _swaps

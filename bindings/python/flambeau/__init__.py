@@ -27,8 +27,8 @@ _PACKAGES = (
     "_C __config__ __future__ _dynamo _higher_order_ops _inductor _subclasses _utils accelerator "
     "amp ao as_torch autograd backends compiler cpu cuda distributed distributions fft foreach "
     "func functional futures fx hub jit library linalg masked multiprocessing nn onnx ops optim "
-    "overrides profiler quasirandom random safetensors serialization signal special storage "
-    "testing types utils version"
+    "overrides profiler quasirandom random return_types safetensors serialization signal special "
+    "storage testing types utils version"
 )
 _LAZY = {
     "_native": "affine_grid_generator batch_norm binary_cross_entropy_with_logits constant_pad_nd "

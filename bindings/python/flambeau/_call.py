@@ -466,16 +466,35 @@ def made_as(memory_format, pinned, make, *args, requires_grad=False, **named):
 # ---- results
 
 
+RESULTS = {}  # by name: what `torch.return_types` shows
+
+
 def _result(name, fields):
-    """A named tuple that prints as torch.return_types does."""
+    """A named tuple that prints as torch.return_types does, and is made of several values or of
+    one sequence of them."""
+    if name in RESULTS:
+        return RESULTS[name]
     base = namedtuple(name, fields)
+
+    def new(cls, *values):
+        return base._make.__func__(cls, values[0] if len(values) == 1 else values)
 
     def text(self):
         shown = ",\n".join(f"{n}={v!r}" for n, v in zip(fields, self))
         return f"torch.return_types.{name}(\n{shown})"
 
+    def reduced(self):
+        return remade, (name, fields, tuple(self))
+
     members = {"__slots__": (), "__repr__": text, "__module__": "torch.return_types"}
-    return type(name, (base,), members)
+    members |= {"__new__": new, "__reduce__": reduced}
+    made = RESULTS[name] = type(name, (base,), members)
+    return made
+
+
+def remade(name, fields, values):
+    """A result that was pickled."""
+    return _result(name, fields)(values)
 
 
 # ---- overloads

@@ -64,9 +64,17 @@ def _calling(name, method, doc, prepare=None):
     return called(function, name, doc)
 
 
-for _name in "chunk", "split", "split_with_sizes":
-    _doc = f"As `{_name}`; torch allows writing to the parts without a record."
-    globals()[f"unsafe_{_name}"] = _calling(f"unsafe_{_name}", _name, _doc)
+def _unsafe(name):
+    def parts(input, *args, **named):
+        return tuple(part.clone() for part in getattr(input, name)(*args, **named))
+
+    doc = f"As `{name}`, but parts that may be written in place: here they have their own memory."
+    return called(parts, f"unsafe_{name}", doc)
+
+
+globals().update(
+    {f"unsafe_{name}": _unsafe(name) for name in ("chunk", "split", "split_with_sizes")}
+)
 resize_as_ = _calling("resize_as_", "resize_as_", "Gives a tensor another's shape, in place.")
 fill = _calling("fill", "fill_", "A copy with one value everywhere.", Tensor.clone)
 put = _calling("put", "put_", "A copy with values at places of the tensor as a row.", Tensor.clone)

@@ -21,6 +21,7 @@ _LAZY = {
     "_unique": "unique unique_consecutive",
     "autograd.graph": "grad_fn=node_of register_hook register_post_accumulate_grad_hook",
     "multiprocessing.shared": "is_shared share_memory_",
+    "nn.parameter": "module_load",
     "overrides": "as_subclass",
     "random": "random_",
 }

@@ -66,20 +66,27 @@ struct ScatterReduceBackward {
     return {mul(each, own), Tensor(), mul(gather(each, dim, at), theirs)};
   }
 
+  Tensor spread(const Tensor& each, const Tensor& like) const {  // sums of what is joined, to each
+    return gather(scatter_add(zeros_as(like), dim, at, each), dim, at);
+  }
+
   Tensors product(const Tensor& dy) const {
     const Tensor in = x, factors = used(), one = num(int64_t{1}), none = num(int64_t{0});
     const Tensor own = where(eq(in, none), one, in);
     auto joined = [&](const Tensor& a, const Tensor& b) {
-      return scatter_reduce(a, dim, at, b, rule, include_self);
+      return mul(dy, scatter_reduce(a, dim, at, b, rule, include_self));
     };
     const Tensor zero = eq(factors, none);
-    const Tensor zeros_there =
-        gather(scatter_add(zeros_as(in), dim, at, to_dtype(zero, dy.dtype())), dim, at);
+    const Tensor zeros_there = spread(to_dtype(zero, dy.dtype()), in);
+    const Tensor others = gather(joined(in, where(zero, one, factors)), dim, at);
+    Tensor all = div(gather(joined(in, factors), dim, at), where(zero, one, factors));
+    if (modes.grad) {  // of two zeros each one's gradient is 0 and has a slope in the other
+      const Tensor other = sub(spread(where(zero, factors, none), in), factors);
+      const Tensor paired = logical_and(zero, eq(zeros_there, num(int64_t{2})));
+      all = where(paired, mul(others, other), all);
+    }
     const Tensor only = logical_and(zero, eq(zeros_there, one));
-    const Tensor others = gather(mul(dy, joined(in, where(only, one, factors))), dim, at);
-    const Tensor all =
-        div(gather(mul(dy, joined(in, factors)), dim, at), where(zero, one, factors));
-    return {div(mul(dy, joined(own, factors)), own), Tensor(), where(only, others, all)};
+    return {div(joined(own, factors), own), Tensor(), where(only, others, all)};
   }
 
   Tensors operator()(const Tensor& dy) const {

@@ -32,6 +32,9 @@ class FunctionCtx:
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors):
+        """Keeps nothing: what `jvp` would need, which nothing calls."""
+
     @property
     def saved_tensors(self):
         if self._saved is None:
@@ -127,6 +130,15 @@ class Function(FunctionCtx):
     """Subclass with static `forward(ctx, ...)` and `backward(ctx, *grads)`; use it through
     `apply`."""
 
+    generate_vmap_rule = False  # torch's: `vmap` here calls `apply` example by example
+
+    def __init__(self, *args, **kwargs):
+        warn(
+            f"{type(self)} should not be instantiated: its methods are static, and `apply` is the "
+            "class's",
+            kind=DeprecationWarning,
+        )
+
     @staticmethod
     def forward(*args, **kwargs):
         raise NotImplementedError(
@@ -145,6 +157,10 @@ class Function(FunctionCtx):
         )
 
     vjp = backward
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        raise NotImplementedError("this Function defines no vmap static method")
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(

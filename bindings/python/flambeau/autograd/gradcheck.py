@@ -83,11 +83,13 @@ def _slope(func, inputs, i, direction, eps):
     high = _perturbed(func, inputs, i, direction * eps)
     low = _perturbed(func, inputs, i, direction * -eps)
     for k, (a, b) in enumerate(zip(high, low)):
-        if a.shape != b.shape:
-            raise AssertionError(
-                f"Expected `func` to return outputs with the same shape when inputs are perturbed "
-                f"on index {k} by {eps}, but got: shapes {a.shape} and {b.shape}."
-            )
+        for what in "shape", "dtype":
+            one, other = getattr(a, what), getattr(b, what)
+            if one != other:
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {what} when inputs are "
+                    f"perturbed on index {k} by {eps}, but got: {what}s {one} and {other}."
+                )
     return [(a - b) / (2 * eps) for a, b in zip(high, low)]
 
 
@@ -243,16 +245,23 @@ def _check_missing_gradients(func, inputs, count):
         try:
             found = grad(outputs, checked, [zeros(y) for y in outputs], allow_unused=True)
         except RuntimeError as problem:
-            raise GradcheckError(
-                "Expected backward function to handle undefined output grads. Please look at "
-                '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
-            ) from problem
+            raise _undefined("backward function to handle undefined output grads") from problem
         if any(g is not None and not g.eq(0).all() for g in found):
-            raise GradcheckError(
-                "Expected all input grads to be undefined or zero when all output grads are "
-                'undefined or zero. Please look at "Notes about undefined output gradients" in '
-                '"tools/autograd/derivatives.yaml"'
+            raise _undefined(
+                "all input grads to be undefined or zero when all output grads are undefined or "
+                "zero"
             )
+
+
+def _undefined(expected):
+    warn(
+        "Backwards compatibility: New undefined gradient support checking feature: "
+        "check_undefined_grad=False leaves it out"
+    )
+    return GradcheckError(
+        f'Expected {expected}. Please look at "Notes about undefined output gradients" in '
+        '"tools/autograd/derivatives.yaml"'
+    )
 
 
 def _check_batched(outputs, inputs):

@@ -3,6 +3,7 @@ by backward passes, and nested as often as wanted; and modules called with other
 
 What they return has a history exactly where something outside of them requires a gradient."""
 
+from functools import wraps
 from itertools import islice
 
 from .._call import ffi
@@ -21,17 +22,29 @@ __all__ = (
 ).split()
 
 
+def _places(argnums, n):
+    """Which of `n` arguments `argnums` names."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnum must be int or Tuple, got: {type(argnums)}")
+    places = (argnums,) if isinstance(argnums, int) else argnums
+    if not places:
+        raise RuntimeError("argnums must be non-empty")
+    for a in places:
+        if not isinstance(a, int):
+            raise RuntimeError(f"argnum must be int, got: {type(a)}")
+        if not -n <= a < n:
+            raise RuntimeError(f"Got argnum={a}, but only {n} positional inputs")
+    if len({a % n for a in places}) < len(places):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return [a % n for a in places]
+
+
 class _Inputs:
     """Arguments by which a function is differentiated, each a tensor of our own."""
 
     def __init__(self, args, argnums, name):
         self.args, self.argnums = args, argnums
-        places = (argnums,) if isinstance(argnums, int) else argnums
-        n = len(args)
-        for a in places:
-            if not -n <= a < n:
-                raise RuntimeError(f"Got argnum={a}, but only {n} positional inputs")
-        self.places = [a % n for a in places]
+        self.places = _places(argnums, len(args))
         self.tensors, self.specs = [], []
         for a in self.places:
             leaves, spec = tree_flatten(args[a])
@@ -63,12 +76,16 @@ class _Inputs:
         found = self.each(leaves)
         return found[0] if isinstance(self.argnums, int) else tuple(found)
 
-    def gradients(self, output, seed=None):
+    def found(self, output, seed=None):
+        """Gradients; None by what the output does not depend on."""
         if not output.requires_grad:
-            return [_zeros(t) for t in self.own]
-        found = _gradients(
+            return [None] * len(self.own)
+        return _gradients(
             output, self.own, seed, create_graph=True, allow_unused=True, retain_graph=True
         )
+
+    def gradients(self, output, seed=None):
+        found = self.found(output, seed)
         return [_zeros(t) if g is None else g for g, t in zip(found, self.own)]
 
     def jacobians(self, output):
@@ -104,6 +121,22 @@ def _settled(tree, own, recording):
     return tree_map_only(Tensor, settle, tree)
 
 
+def _outputs(output, name):
+    """The tensors that a function returned, and their spec."""
+    leaves, spec = tree_flatten(output)
+    if leaves in ([], [None]):
+        raise RuntimeError(
+            f"{name}: Expected f to be a function that has non-empty output (got output = {output})"
+        )
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(leaf)}"
+            )
+    return leaves, spec
+
+
 def _with_aux(result, has_aux, name):
     if not has_aux:
         return result, None
@@ -121,6 +154,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     """The function that returns the gradient of `func`, and its value; with `has_aux`, what it
     returns beside its value too."""
 
+    @wraps(func)
     def run(*args, **kwargs):
         recording = is_grad_enabled()
         with enable_grad():
@@ -148,6 +182,7 @@ def grad(func, argnums=0, has_aux=False):
     """The function that returns the gradient of `func`, by its first argument or by `argnums`."""
     both = grad_and_value(func, argnums, has_aux)
 
+    @wraps(func)
     def run(*args, **kwargs):
         slopes, value = both(*args, **kwargs)
         return (slopes, value[1]) if has_aux else slopes
@@ -161,13 +196,14 @@ def vjp(func, *primals, has_aux=False):
     with enable_grad():
         inputs = _Inputs(primals, tuple(range(len(primals))), "vjp(f, *primals)")
         output, aux = _with_aux(inputs.call(func, {}), has_aux, "vjp(f, *primals)")
-    outputs = tree_leaves(output)
+    outputs, spec = _outputs(output, "vjp(f, *primals)")
 
-    def product(*cotangents):
-        given = tree_leaves(cotangents[0] if len(cotangents) == 1 else cotangents)
-        if len(given) != len(outputs):
+    def product(cotangents, retain_graph=True, create_graph=None):
+        given, own = tree_flatten(cotangents)
+        if own != spec:
             raise RuntimeError(
-                f"Expected {len(outputs)} cotangents, one for each output of f, got {len(given)}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                f"outputs to the function.\ncotangents: {own}, primal output: {spec}"
             )
         again = is_grad_enabled()
         with enable_grad():
@@ -180,31 +216,57 @@ def vjp(func, *primals, has_aux=False):
     return (result, product, _settled(aux, inputs.own, recording)) if has_aux else (result, product)
 
 
+_JVP = "jvp(f, primals, tangents)"
+
+
+def _tangents(primals, tangents):
+    """The leaves of `tangents`, which are made as `primals` are."""
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple, the arguments of f")
+    leaves, spec = tree_flatten(primals)
+    given, own = tree_flatten(tangents)
+    if spec != own:
+        raise RuntimeError(
+            f"{_JVP}: Expected primals and tangents to have the same python structure, got {spec} "
+            f"and {own}"
+        )
+    if not leaves:
+        raise RuntimeError(f"{_JVP}: Expected primals to have at least one Tensor")
+    for leaf in (*leaves, *given):
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(
+                f"{_JVP}: Expected primals and tangents to only contain Tensors, got {type(leaf)}"
+            )
+    if [t.shape for t in given] != [t.shape for t in leaves]:
+        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same shapes")
+    return given
+
+
+def _pushed(inputs, output, tangents, strict):
+    """The tangent of an output: the gradient, in the vector that it multiplies, of a backward
+    pass."""
+    dual = _zeros(output, True)
+    parts = [(g * v).sum() for g, v in zip(inputs.found(output, dual), tangents) if g is not None]
+    if strict and not parts:
+        raise RuntimeError(
+            f"{_JVP}: an output of f is independent of the inputs, which strict=True forbids"
+        )
+    found = None
+    if parts and sum(parts).requires_grad:
+        (found,) = _gradients(sum(parts), dual, create_graph=True, allow_unused=True)
+    return _zeros(output) if found is None else found
+
+
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
-    """`func(*primals)`, and the product of its Jacobian with `tangents`: the gradient, in the
-    vector that it multiplies, of a backward pass."""
-    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples")
+    """`func(*primals)`, and the product of its Jacobian with `tangents`; `strict` forbids outputs
+    that do not depend on the inputs."""
+    given = _tangents(primals, tangents)
     recording = is_grad_enabled()
     with enable_grad():
-        inputs = _Inputs(primals, tuple(range(len(primals))), "jvp(f, primals, tangents)")
-        given = tree_leaves(tangents)
-        if [t.shape for t in given] != [t.shape for t in inputs.own]:
-            raise RuntimeError(
-                "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
-                "structure and shapes"
-            )
-        output, aux = _with_aux(inputs.call(func, {}), has_aux, "jvp(f, primals, tangents)")
-        outputs, spec = tree_flatten(output)
-        products = []
-        for y in outputs:
-            dual = _zeros(y, True)
-            slopes = inputs.gradients(y, dual)
-            total = sum((g * v).sum() for g, v in zip(slopes, given))
-            found = None
-            if total.requires_grad:
-                (found,) = _gradients(total, dual, create_graph=True, allow_unused=True)
-            products.append(_zeros(y) if found is None else found)
+        inputs = _Inputs(primals, tuple(range(len(primals))), _JVP)
+        output, aux = _with_aux(inputs.call(func, {}), has_aux, _JVP)
+        outputs, spec = _outputs(output, _JVP)
+        products = [_pushed(inputs, y, given, strict) for y in outputs]
     found = output, tree_unflatten(products, spec)
     result = _settled(found, inputs.own, recording)
     return (*result, _settled(aux, inputs.own, recording)) if has_aux else result
@@ -215,16 +277,19 @@ def linearize(func, *primals):
     return func(*primals), lambda *tangents: jvp(func, primals, tangents)[1]
 
 
-def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
     """The function that returns the Jacobian of `func`, one backward pass per element of its
-    output."""
+    output, so that `chunk_size` changes nothing."""
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
+    @wraps(func)
     def run(*args, **kwargs):
         recording = is_grad_enabled()
         with enable_grad():
             inputs = _Inputs(args, argnums, "jacrev(f)(*args)")
             output, aux = _with_aux(inputs.call(func, kwargs), has_aux, "jacrev(f)(*args)")
-            outputs, spec = tree_flatten(output)
+            outputs, spec = _outputs(output, "vjp(f, *primals)")
             found = tree_unflatten([inputs.shaped(inputs.jacobians(y)) for y in outputs], spec)
         if has_aux:
             found = (found, aux)

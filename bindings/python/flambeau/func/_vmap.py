@@ -4,6 +4,8 @@ The function is called once per example and the results are stacked, so every op
 any nesting with the transforms of this package, and gradients flow through; it is as fast as that
 loop, and no faster. How random numbers may be used is checked as torch does."""
 
+from functools import wraps
+
 from .._gen import api, ops
 from .._tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -28,6 +30,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
     name = getattr(func, "__name__", repr(func))
 
+    @wraps(func)
     def mapped(*args, **kwargs):
         leaves, spec = tree_flatten(args)
         dims = _input_dims(in_dims, args, leaves, name)
@@ -40,8 +43,6 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             results.append(draws.watch(func, tree_unflatten(own, spec), kwargs))
         return _stacked(results, out_dims, name)
 
-    mapped.__name__ = name
-    mapped.__doc__ = getattr(func, "__doc__", None)
     return mapped
 
 
@@ -54,7 +55,7 @@ def _spread(dims, tree):
         fits = isinstance(tree, dict) and dims.keys() == tree.keys()
         pairs = [(dims[k], v) for k, v in tree.items()] if fits else None
     else:
-        fits = isinstance(dims, (tuple, list)) and isinstance(tree, (tuple, list))
+        fits = isinstance(dims, (tuple, list)) and type(dims) is type(tree)
         pairs = list(zip(dims, tree)) if fits and len(dims) == len(tree) else None
     parts = pairs and [_spread(d, t) for d, t in pairs]
     return None if pairs is None or None in parts else sum(parts, [])
@@ -98,7 +99,7 @@ def _input_dims(in_dims, args, leaves, name):
 def _batch_size(leaves, dims):
     sizes = [leaf.shape[d] for leaf, d in zip(leaves, dims) if d is not None]
     if not sizes:
-        raise ValueError("vmap: at least one input must be mapped, but every in_dim is None")
+        raise ValueError("vmap: at least one Tensor must be mapped, but every in_dim is None")
     if len(set(sizes)) > 1:
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
@@ -141,6 +142,12 @@ class _Draws:
 
 
 def _stacked(results, out_dims, name):
+    for d in tree_leaves(out_dims):
+        if d is not None and not isinstance(d, int):
+            raise ValueError(
+                f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a "
+                "python collection of ints"
+            )
     flat = [tree_flatten(r) for r in results]
     spec = flat[0][1]
     dims = _spread(out_dims, results[0])
@@ -157,16 +164,23 @@ def _stacked(results, out_dims, name):
 def _column(flat, k, d, name):
     """Result `k` of every example as one tensor."""
     column = [leaves[k] for leaves, _ in flat]
+    if d is None:
+        if not all(_same(value, column[0]) for value in column):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: "
+                f"result {k} is not the same for every example"
+            )
+        return column[0]
     for value in column:
         if not isinstance(value, Tensor):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}"
             )
-    if d is not None:
-        return ops.TORCH["stack"](column, d)
-    if any(value is not column[0] and not value.equal(column[0]) for value in column):
-        raise ValueError(
-            f"vmap({name}, ...): result {k} is not the same for every example, so its out_dim "
-            "can't be None"
-        )
-    return column[0]
+    return ops.TORCH["stack"](column, d)
+
+
+def _same(one, other):
+    if one is other:
+        return True
+    tensors = isinstance(one, Tensor), isinstance(other, Tensor)
+    return one.equal(other) if all(tensors) else not any(tensors) and one == other

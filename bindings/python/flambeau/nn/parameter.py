@@ -191,3 +191,9 @@ def is_lazy(parameter):
 
 
 _OWN = (Parameter, Buffer, _Uninitialized)  # classes whose instances become plain parameters
+
+
+def module_load(self, other, assign=False):
+    """What `load_state_dict` exchanges this tensor of a module with, where
+    `__future__.set_swap_module_params_on_conversion` says so; subclasses may define their own."""
+    return other.detach() if assign else self.copy_(other).detach()

@@ -14,10 +14,11 @@ def swap_tensors(t1, t2):
     if _weakref.getweakrefs(t1) or _weakref.getweakrefs(t2):
         which = "t1" if _weakref.getweakrefs(t1) else "t2"
         raise RuntimeError(f"Cannot swap {which} because it has weakref associated with it")
-    for name in ("__class__", "__dict__", "_h"):
+    for name in ("__class__", "__dict__"):
         kept = getattr(t1, name)
         setattr(t1, name, getattr(t2, name))
         setattr(t2, name, kept)
+    _owner.exchange(t1, t2)
     for t in t1, t2:
         _owner.remember(t)
 

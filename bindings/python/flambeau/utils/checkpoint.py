@@ -5,6 +5,7 @@ which is a `Function` whose backward starts a backward of its own."""
 
 import contextlib
 import functools
+import weakref
 from types import SimpleNamespace
 
 from .. import _refused, random
@@ -78,7 +79,13 @@ class _Again:
         self.slots = [next(places) if isinstance(a, Tensor) else None for a in given]
         self.rest = [None if isinstance(a, Tensor) else a for a in given]
         self.names = list(kwargs)
-        self.classes = [type(t) for t in self.tensors]
+        self.originals = [(type(t), weakref.ref(t)) for t in self.tensors]
+
+    def seen(self, i, h):
+        """Tensor `i` as the object that the first run saw, where that still lives."""
+        cls, original = self.originals[i]
+        found = original()
+        return found if found is not None and found._h == h else borrowed(h, cls)
 
     def run(self, tensors):
         values = [r if s is None else tensors[s] for s, r in zip(self.slots, self.rest)]
@@ -90,7 +97,7 @@ class _Again:
 @guarded("flam_py_recompute_run")
 def _run_again(user, inputs, n_inputs):
     again = value_of(user)
-    again.run([borrowed(inputs[i], again.classes[i]) for i in range(n_inputs)])
+    again.run([again.seen(i, inputs[i]) for i in range(n_inputs)])
 
 
 @contextlib.contextmanager

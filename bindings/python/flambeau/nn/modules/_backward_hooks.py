@@ -9,7 +9,7 @@ from ..._tensor import Tensor
 from ...autograd.function import Function
 
 
-class _Watch(Function):
+class BackwardHookFunction(Function):  # programs see the name: it is a `grad_fn` of their tensors
     @staticmethod
     def forward(ctx, notify, *tensors):
         ctx.notify = notify
@@ -33,7 +33,7 @@ class BackwardHooks:
         places = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad]
         if not places:
             return values, places
-        watched = _Watch.apply(notify, *(values[i] for i in places))
+        watched = BackwardHookFunction.apply(notify, *(values[i] for i in places))
         changed = list(values)
         for i, t in zip(places, watched):
             changed[i] = t

@@ -5,8 +5,9 @@ could tell a path while a module runs, nor an error that of a parameter used out
 the library's tree keeps both.
 
 Every Module has a `flam_module` without a forward, made when something is first registered; `tell`
-repeats one registration there. Two kinds of entry have no path and are left out: one whose name is
-no part of a path, and a child that holds the module it is registered with."""
+repeats one registration there. Three kinds of entry have no path and are left out: one whose name
+is no part of a path, a child that holds the module it is registered with, and one that is no
+module yet or only passes for one (its `__init__` did not run, or it is a mock)."""
 
 from ..._deprecated import PACKAGE
 from ..._errors import Error
@@ -46,7 +47,7 @@ def _put(handle, module, name):
     if parameter is not None:
         there = parameter._inside() if is_lazy(parameter) else parameter
         api.module_name_parameter(handle, name, there)
-    elif child is not None and not _holds(child, module, set()):
+    elif "_modules" in getattr(child, "__dict__", ()) and not _holds(child, module, set()):
         api.module_set_child(handle, name, handle_of(child))
 
 

@@ -6,9 +6,12 @@ valid."""
 
 from collections import OrderedDict, namedtuple
 
+from ... import __future__ as future
 from ..._torch import Tensor, no_grad
 from ...utils.hooks import register
 from ..parameter import is_lazy
+from ._paths import tell
+from ._walk import exchange
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -196,7 +199,11 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
         )
         return
     try:
-        if assign:
+        if future.get_swap_module_params_on_conversion():
+            with no_grad():
+                exchange(mine, mine.module_load(value, assign=assign))
+            tell(module, name)
+        elif assign:
             if name in module._parameters:
                 kind = type(mine)
                 value = value if isinstance(value, kind) else kind(value, mine.requires_grad)

@@ -8,6 +8,7 @@ from ..._tensor import goal_of
 from ..._torch import empty_like, no_grad
 from ..._types import device as device_type
 from ..._types import dtype_of
+from ...utils import swap_tensors
 from ..parameter import Parameter, is_lazy
 from ._paths import tell
 
@@ -226,10 +227,20 @@ class WalkMixin:
         compile(self, *args, **kwargs)
 
 
+def exchange(mine, new):
+    """A tensor of a module becomes what the new one is; a parameter stays a parameter."""
+    new = new.detach()
+    if isinstance(mine, Parameter) and not isinstance(new, Parameter):
+        new = Parameter(new, mine.requires_grad)
+    swap_tensors(mine, new)
+
+
 def _moved_parameter(parameter, fn):
     grad = parameter.grad
     moved = fn(parameter)
-    if moved is not parameter and future.get_overwrite_module_params_on_conversion():
+    if future.get_swap_module_params_on_conversion():
+        exchange(parameter, moved)
+    elif moved is not parameter and future.get_overwrite_module_params_on_conversion():
         parameter = Parameter(moved, parameter.requires_grad)
     elif moved is not parameter:
         parameter.grad = None

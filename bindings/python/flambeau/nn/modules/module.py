@@ -286,9 +286,9 @@ class Module(StateMixin, WalkMixin):
     def __call__(self, *args, **kwargs) -> Any:
         state = self.__dict__
         if (
-            state["_forward_hooks"]
+            self._backward_hooks  # the error where `__init__` did not run is an attribute's
+            or state["_forward_hooks"]
             or state["_forward_pre_hooks"]
-            or state["_backward_hooks"]
             or state["_backward_pre_hooks"]
             or _global_forward_hooks
             or _global_forward_pre_hooks
