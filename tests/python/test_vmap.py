@@ -106,3 +106,34 @@ def test_what_no_example_changes_is_returned_as_it_is(torch, x):
 def test_linearize(torch, x):
     value, product = torch.func.linearize(torch.sin, x)
     assert value.equal(x.sin()) and torch.allclose(product(torch.ones_like(x)), x.cos())
+
+
+PULLS = {
+    "grad": lambda torch, y, x, v: torch.autograd.grad(y, x, v)[0],
+    "freed": lambda torch, y, x, v: torch.autograd.grad(y, x, v, retain_graph=False)[0],
+    "nested": lambda torch, y, x, v: torch.vmap(lambda w: torch.autograd.grad(y, x, w)[0])(
+        torch.stack([v, 2 * v])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PULLS)
+def test_a_graph_from_outside_is_there_for_every_example(torch, name):
+    """The rows of a Jacobian, each by one pass; the last one frees the graph."""
+    x = torch.randn(4, requires_grad=True)
+    y = x * x
+    found = torch.vmap(lambda v: PULLS[name](torch, y, x, v))(torch.eye(4))
+    wanted = torch.diag(2 * x.detach())
+    assert found.equal(torch.stack([wanted, 2 * wanted], 1) if name == "nested" else wanted)
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(y.sum(), x)
+
+
+def test_a_failed_example_leaves_passes_as_they_were(torch):
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(ZeroDivisionError):
+        torch.vmap(lambda v: 1 // 0)(torch.eye(2))
+    y = x * x
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.sum().backward()

@@ -30,21 +30,22 @@ _unpack = ffi.unpack
 _size = tuple.__new__  # of C's integers, which need no look
 
 
-# (backward pass, function) that `queue_callback` was given; the pass whose functions are called.
-AT_END = ThreadState(calls=(), ending=0)
+# (backward pass, function) that `queue_callback` was given; the pass whose functions are called;
+# whether graphs stay for passes to come.
+PASSES = ThreadState(calls=(), ending=0, keeps=False)
 
 
 def run_at_end(failed):
     """After a backward pass of this thread: calls what it was asked to, unless it failed."""
-    around, before = api.backward_pass(), AT_END.ending
-    AT_END.ending = around + 1
+    around, before = api.backward_pass(), PASSES.ending
+    PASSES.ending = around + 1
     try:
-        while mine := [call for number, call in AT_END.calls if number > around]:
-            AT_END.calls = tuple(entry for entry in AT_END.calls if entry[0] <= around)
+        while mine := [call for number, call in PASSES.calls if number > around]:
+            PASSES.calls = tuple(entry for entry in PASSES.calls if entry[0] <= around)
             for call in () if failed else mine:
                 call()
     finally:
-        AT_END.ending = before
+        PASSES.ending = before
 
 
 def warn_of_cycle():
@@ -99,7 +100,7 @@ def places(ends):
 
 def run_backward(tensors, grads, n_grads, retain_graph, create_graph, inputs):
     """One backward pass, with handles of start gradients; into all leaves without `inputs`."""
-    keep = create_graph if retain_graph is None else retain_graph
+    keep = (create_graph if retain_graph is None else retain_graph) or PASSES.keeps
     ends = None if inputs is None else places(inputs)
     if ends == []:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
@@ -108,7 +109,7 @@ def run_backward(tensors, grads, n_grads, retain_graph, create_graph, inputs):
         warn_of_cycle()
     given = [t._h for t in tensors], len(tensors), grads, n_grads, keep, create_graph, only, m
     failed = _blocking.flam_autograd_backward(*given)
-    if AT_END.calls:
+    if PASSES.calls:
         run_at_end(failed)
     if failed:
         _raise()

@@ -3,7 +3,7 @@
 from .._call import _NULL, _blocking, _List, _own, _raise, _tensors
 from .._deprecated import warn
 from .._gen import api, ops
-from .._tensor import AT_END, listed, places, run_at_end, run_backward
+from .._tensor import PASSES, listed, places, run_at_end, run_backward
 
 
 def _grads(grads, n):
@@ -50,11 +50,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         found = _by_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)
         return _materialized(found, asked) if materialize_grads else found
     grads, n = _grads(grad_outputs, len(outputs))
-    keep = create_graph if retain_graph is None else retain_graph
+    keep = (create_graph if retain_graph is None else retain_graph) or PASSES.keeps
     ends, wanted = [t._h for t in outputs], [t._h for t in inputs]
     given = ends, len(ends), wanted, len(wanted), grads, n, keep, create_graph, unused
     found = _own(_List, _blocking.flam_grad, *given)
-    if AT_END.calls:
+    if PASSES.calls:
         run_at_end(found is None)
     if found is None:
         _raise()

@@ -2,7 +2,7 @@
 
 from .._deprecated import warn
 from .._gen import api
-from .._tensor import AT_END, Tensor
+from .._tensor import PASSES, Tensor
 
 
 class _Engine:
@@ -11,10 +11,10 @@ class _Engine:
     @staticmethod
     def queue_callback(callback):
         """Calls `callback()` when this thread's backward pass is over, unless it fails."""
-        running = max(api.backward_pass(), AT_END.ending)
+        running = max(api.backward_pass(), PASSES.ending)
         if not running:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
-        AT_END.calls += ((running, callback),)
+        PASSES.calls += ((running, callback),)
 
 
 class _VariableMeta(type):

@@ -4,10 +4,11 @@ The function is called once per example and the results are stacked, so every op
 any nesting with the transforms of this package, and gradients flow through; it is as fast as that
 loop, and no faster. How random numbers may be used is checked as torch does."""
 
+from contextlib import contextmanager
 from functools import wraps
 
 from .._gen import api, ops
-from .._tensor import Tensor
+from .._tensor import PASSES, Tensor
 from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 
@@ -40,10 +41,22 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         results = []
         for i in range(size):
             own = [s if d is None else s[i] for s, d in zip(slices, dims)]
-            results.append(draws.watch(func, tree_unflatten(own, spec), kwargs))
+            with _graphs_kept(i < size - 1):
+                results.append(draws.watch(func, tree_unflatten(own, spec), kwargs))
         return _stacked(results, out_dims, name)
 
     return mapped
+
+
+@contextmanager
+def _graphs_kept(keep):
+    """Whether backward passes leave their graphs to the examples that follow: a graph from outside
+    is one for all of them, whose one pass frees it in torch."""
+    before, PASSES.keeps = PASSES.keeps, PASSES.keeps or keep
+    try:
+        yield
+    finally:
+        PASSES.keeps = before
 
 
 def _spread(dims, tree):
