@@ -1,6 +1,7 @@
 """The checker of gradients, checked: right gradients pass, and each way of being wrong is found.
 And what it has to find right although it is easily wrong: products of zeros."""
 
+import importlib
 import inspect
 
 import pytest
@@ -193,3 +194,31 @@ def test_the_module_of_that_name_is_callable(torch, x):
     module = importlib.import_module(f"{torch.__name__}.autograd.gradcheck")
     assert issubclass(module.GradcheckError, RuntimeError)
     assert torch.autograd.gradcheck(torch.exp, x) and module.gradcheck(torch.exp, x)
+
+
+def test_older_parts(torch, x):
+    parts = importlib.import_module("flambeau.autograd.gradcheck")
+    z = (x.detach() * 2).requires_grad_()
+
+    def pair(inputs):
+        x, z = inputs
+        return 2 * x + z, x
+
+    eye = torch.eye(4).to(x)
+    with pytest.warns(FutureWarning, match="part of PyTorch's private API"):
+        both = parts.get_numerical_jacobian(pair, (x, z), eps=1e-6)
+        (alone,) = parts.get_numerical_jacobian(pair, (x, z), z, eps=1e-6)
+    for found, expected in zip((*both, alone), (2 * eye, eye, eye)):
+        assert torch.allclose(found, expected)
+    with pytest.warns(FutureWarning, match="part of PyTorch's private API"):
+        found, *sound = parts.get_analytical_jacobian((x, z), pair((x, z))[0])
+    assert torch.equal(found[0], 2 * eye) and torch.equal(found[1], eye) and all(sound)
+    drifting = written(torch.clone, lambda g, x: g * torch.rand_like(g))
+    with pytest.warns(FutureWarning):
+        assert not parts.get_analytical_jacobian((x,), drifting(x))[1]
+    for of in (
+        lambda: parts.get_numerical_jacobian(pair, (x, z), grad_out=2.0),
+        lambda: parts.get_analytical_jacobian((x,), x * 1, grad_out=2.0),
+    ):
+        with pytest.warns(FutureWarning), pytest.raises(ValueError, match="grad_out to be 1.0"):
+            of()

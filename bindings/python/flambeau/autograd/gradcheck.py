@@ -138,15 +138,19 @@ def _columns(output, checked, seeds, check_dtypes):
 def _analytical(output, checked, seeds, nondet_tol, check_dtypes):
     """The same twice: a backward must repeat itself."""
     first = _columns(output, checked, seeds, check_dtypes)
-    again = _columns(output, checked, seeds, False)
-    for a, b in zip(first, again):
-        if a.numel() and (a - b).abs().max().item() > nondet_tol:
-            raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and "
-                "grad_output multiple times gives different values, although analytical gradient "
-                f"matches numerical gradient.The tolerance for nondeterminism was {nondet_tol}."
-            )
+    if not _repeated(first, _columns(output, checked, seeds, False), nondet_tol):
+        raise GradcheckError(
+            "Backward is not reentrant, i.e., running backward with same input and "
+            "grad_output multiple times gives different values, although analytical gradient "
+            f"matches numerical gradient.The tolerance for nondeterminism was {nondet_tol}."
+        )
     return first
+
+
+def _repeated(first, again, nondet_tol):
+    return all(
+        not a.numel() or (a - b).abs().max().item() <= nondet_tol for a, b in zip(first, again)
+    )
 
 
 def _compare(func, inputs, outputs, o, fast):
@@ -353,6 +357,48 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
     shared = {name: options[name] for name in gradcheck.__kwdefaults__ if name in options}
     ways = {"check_forward_ad": check_fwd_over_rev, "check_backward_ad": check_rev_over_rev}
     return gradcheck(slopes, inputs + grads, **shared, **ways)
+
+
+# ---- torch's older parts -------------------------------------------------------------------------
+
+
+def _warn_of_older(name, grad_out):
+    warn(
+        f"{name} was part of PyTorch's private API and not meant to be exposed. "
+        "`gradcheck` compares both Jacobians.",
+        kind=FutureWarning,
+    )
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} takes no other")
+
+
+def get_numerical_jacobian(fn, inputs, target=None, eps=1e-3, grad_out=1.0):
+    """Jacobians by central differences of the first output of a function of a tuple, one for each
+    input that `target` has; by default for all."""
+    _warn_of_older("get_numerical_jacobian", grad_out)
+    wanted = set(map(id, _tuple(inputs if target is None else target)))
+    options = types.SimpleNamespace(eps=eps)
+    outputs = _floating(fn(inputs))
+
+    def func(*args):
+        return fn(args)
+
+    return tuple(
+        _numerical(func, inputs, i, outputs, options)[0]
+        for i, x in enumerate(inputs)
+        if _is_checked(x) and id(x) in wanted
+    )
+
+
+def get_analytical_jacobian(inputs, output, nondet_tol=0.0, grad_out=1.0):
+    """Jacobians of an output by its inputs, by backward passes; and whether those repeat
+    themselves, and give gradients of the right size and dtype."""
+    _warn_of_older("get_analytical_jacobian", grad_out)
+    checked = [x for x in inputs if _is_checked(x)]
+    seeds = [_unit(output, n) for n in range(output.numel())]
+    first, again = (_columns(output, checked, seeds, False) for _ in range(2))
+    kinds = all(a.dtype is x.dtype for a, x in zip(first, checked))
+    return tuple(first), _repeated(first, again, nondet_tol), True, kinds
 
 
 class _CallableModule(types.ModuleType):
