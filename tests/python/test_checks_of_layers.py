@@ -168,6 +168,11 @@ CALLS = [
         RuntimeError,
         "ignore_index is not supported for floating point target",
     ),
+    (
+        score("cross_entropy", (2, 3, 5), 2, 4),
+        RuntimeError,
+        "Expected target size 5 at dimension 1",
+    ),
     (of_states("GRUCell"), ValueError, "Expected hidden to be 1D or 2D, got 4D instead"),
     (of_states("LSTMCell"), ValueError, "Expected hx[0] to be 1D or 2D, got 4D instead"),
     (score("multi_margin_loss", (5, 10), 3), RuntimeError, "Expected target size [5], but got [3]"),

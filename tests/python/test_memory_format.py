@@ -124,6 +124,28 @@ def test_dropout_lies_as_a_product_does(order, start, p):
     assert x.grad.equal(y.detach()) and set(y.flatten().tolist()) <= {0.0, 1.0, 2.0}
 
 
+ORDERED = {
+    "group_norm": lambda x: F.group_norm(x, 2),
+    "rms_norm": lambda x: F.rms_norm(x, x.shape[-1:]),
+    "reflect": lambda x: F.pad(x, (1, 2) * (x.dim() - 2), mode="reflect"),
+    "replicate": lambda x: F.pad(x, (1, 2) * (x.dim() - 2), mode="replicate"),
+}
+
+
+@pytest.mark.parametrize("n", [4, 5])
+@pytest.mark.parametrize("name", ORDERED)
+def test_results_and_gradients_lie_as_the_operand_does(name, n):
+    f, x = ORDERED[name], X[n].clone().requires_grad_()
+    last = X[n].contiguous(memory_format=FORMATS[n]).requires_grad_()
+    y, wanted = f(last), f(x)
+    dy = torch.randn_like(wanted)
+    (found,), (slope,) = torch.autograd.grad(y, last, dy), torch.autograd.grad(wanted, x, dy)
+    assert all(t.is_contiguous(memory_format=FORMATS[n]) for t in (y, found))
+    assert wanted.is_contiguous() and slope.is_contiguous()
+    torch.testing.assert_close(y.contiguous(), wanted)
+    torch.testing.assert_close(found.contiguous(), slope)
+
+
 @pytest.mark.parametrize("sides", [(1, 2), (1, 2, 0, 3)])
 @pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
 def test_the_gradient_of_a_pad_is_dense_and_no_view(sides, order):

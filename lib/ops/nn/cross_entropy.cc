@@ -145,8 +145,8 @@ void check_classes(DimsView logits, const Tensor& target, const Tensor& weight, 
   for (int64_t d = 0, t = 0; d < dims; ++d) {
     if (d == dim) continue;
     const int64_t have = target.sizes()[size_t(t++)], wanted = logits[size_t(d)];
-    check(wanted == have, Code::shape, "cross_entropy: size of target at dimension ", t - 1, " is ",
-          have, ", of input ", wanted);
+    check(wanted == have, Code::shape, "cross_entropy: Expected target size ", wanted,
+          " at dimension ", t - 1, ", got ", have);
   }
   check(target.dtype() == Dtype::i64 || target.dtype() == Dtype::u8, Code::dtype,
         "expected target dtype to be Long or Byte, but got ", name_of(target.dtype()),

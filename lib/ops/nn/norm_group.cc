@@ -2,6 +2,7 @@
 // norm, instances are groups of one channel. Half types are normalised in f32 and rounded once.
 #include "base/error.h"
 #include "ops/formula.h"
+#include "ops/nn/ordered.h"
 
 namespace flambeau::ops {
 
@@ -77,7 +78,8 @@ Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, con
   check(num_groups <= 0 || x.numel() != num_groups, Code::shape,
         "Expected more than 1 value per channel when training, got input size ",
         ShapeText{x.sizes()});
-  return in_order(grouped(x, num_groups, weight, bias, eps), is_channels_last(x));
+  const Tensor y = grouped(with_ordered_gradient(x), num_groups, weight, bias, eps);
+  return in_order(y, is_channels_last(x));
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ops/formula.h"
 #include "ops/nn/normalized.h"
+#include "ops/nn/ordered.h"
 #include "ops/nn/rows.h"
 
 namespace flambeau::ops {
@@ -52,10 +53,9 @@ struct RmsNormBackward {
   }
 };
 
-}  // namespace
-
-Tensor rms_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight,
-                std::optional<double> eps) {
+// In C order.
+Tensor normalized(const Tensor& x, DimsView normalized_shape, const Tensor& weight,
+                  std::optional<double> eps) {
   check_normalized(op::rms_norm, x, normalized_shape, {&weight});
   check(is_floating(x.dtype()), Code::dtype, "\"rms_norm\" not implemented for '",
         name_of(x.dtype()), "'");
@@ -77,6 +77,14 @@ Tensor rms_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight
           {added});
   return c.track(std::move(y),
                  RmsNormBackward{c.save(c[0]), c.save(c[1]), c.save(rstd), rows, n, added});
+}
+
+}  // namespace
+
+Tensor rms_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight,
+                std::optional<double> eps) {
+  const Tensor y = normalized(with_ordered_gradient(x), normalized_shape, weight, eps);
+  return in_order(y, is_channels_last(x));
 }
 
 }  // namespace flambeau::ops

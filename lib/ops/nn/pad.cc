@@ -6,6 +6,7 @@
 #include "ops/fits.h"
 #include "ops/formula.h"
 #include "ops/index/indices.h"
+#include "ops/nn/ordered.h"
 
 namespace flambeau::ops {
 
@@ -146,9 +147,10 @@ Tensor pad(const Tensor& x, DimsView pad, int32_t mode, std::optional<double> va
     const Tensor kept = cropped(x, cut);
     return adds ? repeated(kept, sides, mode) : clone(kept);
   }
-  const Tensor wide = adds ? repeated(x, sides, mode) : clone(x);
-  const Tensor y = cuts ? contiguous(cropped(wide, cut)) : wide;
-  return in_order(y, mode != FLAM_PADDING_CIRCULAR && is_channels_last(x));
+  const bool ordered = mode != FLAM_PADDING_CIRCULAR && is_channels_last(x);
+  const Tensor from = ordered ? with_ordered_gradient(x) : x;
+  const Tensor wide = adds ? repeated(from, sides, mode) : clone(from);
+  return in_order(cuts ? contiguous(cropped(wide, cut)) : wide, ordered);
 }
 
 }  // namespace flambeau::ops

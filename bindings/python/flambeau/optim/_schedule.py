@@ -17,17 +17,20 @@ EPOCH_DEPRECATION_WARNING = (
     "epoch is different from None, the closed form is used instead of the new chainable form, "
     "where available."
 )
+_DETAILS = (
+    "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+)
 TOO_EARLY = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, "
     "you should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  "
     "Failure to do this will result in PyTorch skipping the first value of the learning rate "
-    "schedule. See more details at "
-    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+    f"schedule. {_DETAILS}"
 )
 
 OVERRIDDEN = (
     "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
-    "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`."
+    "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. "
+    f"{_DETAILS}"
 )
 
 
