@@ -477,3 +477,30 @@ def test_where_there_is_no_gpu(torch, device):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         torch.amp.GradScaler("cuda", enabled=False)
+
+
+def test_an_optimizer_that_scales_itself_is_given_what_it_asks_for(torch):
+    seen = []
+
+    class Reads(torch.optim.Optimizer):
+        _step_supports_amp_scaling = True
+
+        def __init__(self, params):
+            super().__init__(params, {})
+
+        def step(self, closure=None):
+            seen.append((self.grad_scale, self.found_inf.item()))
+
+    class Asks(Reads):
+        _step_supports_amp_scaling = True  # with a step of its own
+
+        def step(self, closure=None, *, grad_scaler=None):
+            seen.append((grad_scaler, hasattr(self, "found_inf")))
+
+    scaler, w = torch.amp.GradScaler("cpu", init_scale=4.0), torch.ones(2, requires_grad=True)
+    scaler.scale(w.sum()).backward()
+    reads, asks = Reads([w]), Asks([w])
+    scaler.step(reads)
+    with pytest.warns(FutureWarning, match="grad_scale and found_inf"):
+        scaler.step(asks)
+    assert seen == [(None, 0.0), (scaler, False)] and w.grad.tolist() == [0.25, 0.25]

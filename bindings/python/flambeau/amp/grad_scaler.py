@@ -5,6 +5,7 @@ them there, so that a step waits for nothing; any other optimizer is stepped fro
 one number that says whether it may."""
 
 import contextlib
+import inspect
 from collections.abc import Iterable
 
 from .._deprecated import warn
@@ -83,6 +84,13 @@ class GradScaler:
         return optimizer.step(*args, **kwargs)
 
     def _fused_step(self, optimizer, args, kwargs):
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:  # torch's older form
+            warn(
+                "GradScaler is passed to the step of the optimizer as a keyword; have it read its "
+                "attributes grad_scale and found_inf instead.",
+                FutureWarning,
+            )
+            return optimizer.step(*args, **kwargs, grad_scaler=self)
         device = _params(optimizer)[0].device
         optimizer.grad_scale = None  # divided already
         optimizer.found_inf = api.grad_scaler_found_inf(self._scaler, id(optimizer), device)
