@@ -1,4 +1,4 @@
-/* Bessel functions.
+/* Bessel functions, and Airy's.
  * namespace: ops
  */
 #ifndef FLAMBEAU_BESSEL_H
@@ -134,6 +134,16 @@ FLAM_API FLAM_OUT flam_tensor *flam_bessel_y1(const flam_tensor *input);
  */
 FLAM_TORCH("torch.special.spherical_bessel_j0")
 FLAM_API FLAM_OUT flam_tensor *flam_spherical_bessel_j0(const flam_tensor *x);
+
+/** The Airy function Ai: the solution of `y'' = x y` that goes to 0 on the right.
+ *
+ * - `x`: any shape and dtype.
+ * - returns: shape of `x`; its dtype, the default dtype for bool and integers.
+ * - errors: none but those of a failed operand.
+ * - source: Gil, Segura and Temme, 2002, Algorithm 822; its integral along the path of descent.
+ */
+FLAM_TORCH("torch.special.airy_ai")
+FLAM_API FLAM_OUT flam_tensor *flam_airy_ai(const flam_tensor *x);
 
 #ifdef __cplusplus
 }

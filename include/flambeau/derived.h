@@ -1371,6 +1371,15 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_y1_out(
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_spherical_bessel_j0_out(
     const flam_tensor *x, flam_tensor *out);
 
+/** `flam_airy_ai` into an existing tensor.
+ *
+ * - `x`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_airy_ai_out(const flam_tensor *x, flam_tensor *out);
+
 /** In-place form of `flam_add`: sum, `input + other` elementwise.
  *
  * - `input`: any shape and dtype.

@@ -244,6 +244,8 @@ struct flam_api_table {
   flam_tensor *(*bessel_y1_out)(const flam_tensor *, flam_tensor *);
   flam_tensor *(*spherical_bessel_j0)(const flam_tensor *);
   flam_tensor *(*spherical_bessel_j0_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*airy_ai)(const flam_tensor *);
+  flam_tensor *(*airy_ai_out)(const flam_tensor *, flam_tensor *);
   flam_tensor *(*add)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*add_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*add_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
@@ -1790,7 +1792,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1541];
+  flam_entry_ entries[1543];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1856,125 +1858,125 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_T_, \
+  FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, \
+  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, \
-  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_S_, \
+  FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, \
+  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
   FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, \
-  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_S_, FLAM_T_, FLAM_T_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, \
-  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_D_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, \
-  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
-  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -2029,57 +2031,57 @@ static const char *const flam_api_names_[] = {
     "flam_scaled_modified_bessel_k0_out", "flam_scaled_modified_bessel_k1",
     "flam_scaled_modified_bessel_k1_out", "flam_bessel_j0", "flam_bessel_j0_out", "flam_bessel_j1",
     "flam_bessel_j1_out", "flam_bessel_y0", "flam_bessel_y0_out", "flam_bessel_y1",
-    "flam_bessel_y1_out", "flam_spherical_bessel_j0", "flam_spherical_bessel_j0_out", "flam_add",
-    "flam_add_", "flam_add_out", "flam_add_f64", "flam_add_f64_", "flam_add_i64", "flam_add_i64_",
-    "flam_add_scaled", "flam_add_scaled_", "flam_add_scaled_out", "flam_sub", "flam_sub_",
-    "flam_sub_out", "flam_sub_f64", "flam_sub_f64_", "flam_sub_i64", "flam_sub_i64_",
-    "flam_sub_scaled", "flam_sub_scaled_", "flam_sub_scaled_out", "flam_mul", "flam_mul_",
-    "flam_mul_out", "flam_mul_f64", "flam_mul_f64_", "flam_mul_i64", "flam_mul_i64_", "flam_rsub",
-    "flam_rsub_f64", "flam_rsub_i64", "flam_rsub_scaled", "flam_div", "flam_div_", "flam_div_out",
-    "flam_div_f64", "flam_div_f64_", "flam_div_i64", "flam_div_i64_", "flam_div_rounded",
-    "flam_div_rounded_", "flam_div_rounded_out", "flam_floor_divide", "flam_floor_divide_",
-    "flam_floor_divide_out", "flam_floor_divide_f64", "flam_floor_divide_f64_",
-    "flam_floor_divide_i64", "flam_floor_divide_i64_", "flam_remainder", "flam_remainder_",
-    "flam_remainder_out", "flam_remainder_f64", "flam_remainder_f64_", "flam_remainder_i64",
-    "flam_remainder_i64_", "flam_fmod", "flam_fmod_", "flam_fmod_out", "flam_fmod_f64",
-    "flam_fmod_f64_", "flam_fmod_i64", "flam_fmod_i64_", "flam_pow", "flam_pow_", "flam_pow_out",
-    "flam_pow_f64", "flam_pow_f64_", "flam_pow_i64", "flam_pow_i64_", "flam_rpow", "flam_rpow_f64",
-    "flam_rpow_i64", "flam_maximum", "flam_maximum_out", "flam_minimum", "flam_minimum_out",
-    "flam_fmax", "flam_fmax_out", "flam_fmin", "flam_fmin_out", "flam_atan2", "flam_atan2_",
-    "flam_atan2_out", "flam_logical_and", "flam_logical_and_", "flam_logical_and_out",
-    "flam_logical_or", "flam_logical_or_", "flam_logical_or_out", "flam_logical_xor",
-    "flam_logical_xor_", "flam_logical_xor_out", "flam_bitwise_and", "flam_bitwise_and_",
-    "flam_bitwise_and_out", "flam_bitwise_and_i64", "flam_bitwise_and_i64_", "flam_bitwise_or",
-    "flam_bitwise_or_", "flam_bitwise_or_out", "flam_bitwise_or_i64", "flam_bitwise_or_i64_",
-    "flam_bitwise_xor", "flam_bitwise_xor_", "flam_bitwise_xor_out", "flam_bitwise_xor_i64",
-    "flam_bitwise_xor_i64_", "flam_bitwise_left_shift", "flam_bitwise_left_shift_",
-    "flam_bitwise_left_shift_out", "flam_bitwise_left_shift_i64", "flam_bitwise_left_shift_i64_",
-    "flam_bitwise_right_shift", "flam_bitwise_right_shift_", "flam_bitwise_right_shift_out",
-    "flam_bitwise_right_shift_i64", "flam_bitwise_right_shift_i64_", "flam_nn_convolution",
-    "flam_nn_layer_norm", "flam_nn_rms_norm", "flam_nn_group_norm", "flam_nn_instance_norm",
-    "flam_nn_embedding", "flam_nn_embedding_bag", "flam_nn_recurrent", "flam_nn_recurrent_cell",
-    "flam_nn_multihead_attention", "flam_eq", "flam_eq_", "flam_eq_out", "flam_eq_f64",
-    "flam_eq_f64_", "flam_eq_i64", "flam_eq_i64_", "flam_ne", "flam_ne_", "flam_ne_out",
-    "flam_ne_f64", "flam_ne_f64_", "flam_ne_i64", "flam_ne_i64_", "flam_lt", "flam_lt_",
-    "flam_lt_out", "flam_lt_f64", "flam_lt_f64_", "flam_lt_i64", "flam_lt_i64_", "flam_le",
-    "flam_le_", "flam_le_out", "flam_le_f64", "flam_le_f64_", "flam_le_i64", "flam_le_i64_",
-    "flam_gt", "flam_gt_", "flam_gt_out", "flam_gt_f64", "flam_gt_f64_", "flam_gt_i64",
-    "flam_gt_i64_", "flam_ge", "flam_ge_", "flam_ge_out", "flam_ge_f64", "flam_ge_f64_",
-    "flam_ge_i64", "flam_ge_i64_", "flam_isclose", "flam_allclose", "flam_equal", "flam_einsum",
-    "flam_tensordot", "flam_conv1d", "flam_conv2d", "flam_conv_transpose2d", "flam_conv3d",
-    "flam_conv_transpose1d", "flam_conv_transpose3d", "flam_scalar_f64", "flam_scalar_i64",
-    "flam_scalar_bool", "flam_empty", "flam_zeros", "flam_ones", "flam_full", "flam_full_f64",
-    "flam_full_i64", "flam_arange", "flam_arange_f64", "flam_arange_i64", "flam_fill_",
-    "flam_fill_f64_", "flam_fill_i64_", "flam_zero_", "flam_copy_", "flam_to", "flam_resize_",
-    "flam_empty_strided", "flam_empty_like", "flam_zeros_like", "flam_ones_like", "flam_full_like",
-    "flam_full_like_f64", "flam_full_like_i64", "flam_linspace", "flam_logspace", "flam_eye",
-    "flam_tril", "flam_tril_", "flam_tril_out", "flam_triu", "flam_triu_", "flam_triu_out",
-    "flam_dataset_from_tensors", "flam_dataset_new", "flam_dataset_size", "flam_dataset_release",
-    "flam_dataset_retain", "flam_dataset_keep", "flam_loader_new", "flam_loader_next",
-    "flam_loader_size", "flam_loader_wait", "flam_loader_position", "flam_loader_seek",
-    "flam_loader_submit", "flam_loader_release", "flam_loader_retain", "flam_loader_keep",
-    "flam_device_parse", "flam_device_make", "flam_device_type_of", "flam_device_index_of",
-    "flam_device_name", "flam_device_count", "flam_device_is_available",
+    "flam_bessel_y1_out", "flam_spherical_bessel_j0", "flam_spherical_bessel_j0_out",
+    "flam_airy_ai", "flam_airy_ai_out", "flam_add", "flam_add_", "flam_add_out", "flam_add_f64",
+    "flam_add_f64_", "flam_add_i64", "flam_add_i64_", "flam_add_scaled", "flam_add_scaled_",
+    "flam_add_scaled_out", "flam_sub", "flam_sub_", "flam_sub_out", "flam_sub_f64", "flam_sub_f64_",
+    "flam_sub_i64", "flam_sub_i64_", "flam_sub_scaled", "flam_sub_scaled_", "flam_sub_scaled_out",
+    "flam_mul", "flam_mul_", "flam_mul_out", "flam_mul_f64", "flam_mul_f64_", "flam_mul_i64",
+    "flam_mul_i64_", "flam_rsub", "flam_rsub_f64", "flam_rsub_i64", "flam_rsub_scaled", "flam_div",
+    "flam_div_", "flam_div_out", "flam_div_f64", "flam_div_f64_", "flam_div_i64", "flam_div_i64_",
+    "flam_div_rounded", "flam_div_rounded_", "flam_div_rounded_out", "flam_floor_divide",
+    "flam_floor_divide_", "flam_floor_divide_out", "flam_floor_divide_f64",
+    "flam_floor_divide_f64_", "flam_floor_divide_i64", "flam_floor_divide_i64_", "flam_remainder",
+    "flam_remainder_", "flam_remainder_out", "flam_remainder_f64", "flam_remainder_f64_",
+    "flam_remainder_i64", "flam_remainder_i64_", "flam_fmod", "flam_fmod_", "flam_fmod_out",
+    "flam_fmod_f64", "flam_fmod_f64_", "flam_fmod_i64", "flam_fmod_i64_", "flam_pow", "flam_pow_",
+    "flam_pow_out", "flam_pow_f64", "flam_pow_f64_", "flam_pow_i64", "flam_pow_i64_", "flam_rpow",
+    "flam_rpow_f64", "flam_rpow_i64", "flam_maximum", "flam_maximum_out", "flam_minimum",
+    "flam_minimum_out", "flam_fmax", "flam_fmax_out", "flam_fmin", "flam_fmin_out", "flam_atan2",
+    "flam_atan2_", "flam_atan2_out", "flam_logical_and", "flam_logical_and_",
+    "flam_logical_and_out", "flam_logical_or", "flam_logical_or_", "flam_logical_or_out",
+    "flam_logical_xor", "flam_logical_xor_", "flam_logical_xor_out", "flam_bitwise_and",
+    "flam_bitwise_and_", "flam_bitwise_and_out", "flam_bitwise_and_i64", "flam_bitwise_and_i64_",
+    "flam_bitwise_or", "flam_bitwise_or_", "flam_bitwise_or_out", "flam_bitwise_or_i64",
+    "flam_bitwise_or_i64_", "flam_bitwise_xor", "flam_bitwise_xor_", "flam_bitwise_xor_out",
+    "flam_bitwise_xor_i64", "flam_bitwise_xor_i64_", "flam_bitwise_left_shift",
+    "flam_bitwise_left_shift_", "flam_bitwise_left_shift_out", "flam_bitwise_left_shift_i64",
+    "flam_bitwise_left_shift_i64_", "flam_bitwise_right_shift", "flam_bitwise_right_shift_",
+    "flam_bitwise_right_shift_out", "flam_bitwise_right_shift_i64", "flam_bitwise_right_shift_i64_",
+    "flam_nn_convolution", "flam_nn_layer_norm", "flam_nn_rms_norm", "flam_nn_group_norm",
+    "flam_nn_instance_norm", "flam_nn_embedding", "flam_nn_embedding_bag", "flam_nn_recurrent",
+    "flam_nn_recurrent_cell", "flam_nn_multihead_attention", "flam_eq", "flam_eq_", "flam_eq_out",
+    "flam_eq_f64", "flam_eq_f64_", "flam_eq_i64", "flam_eq_i64_", "flam_ne", "flam_ne_",
+    "flam_ne_out", "flam_ne_f64", "flam_ne_f64_", "flam_ne_i64", "flam_ne_i64_", "flam_lt",
+    "flam_lt_", "flam_lt_out", "flam_lt_f64", "flam_lt_f64_", "flam_lt_i64", "flam_lt_i64_",
+    "flam_le", "flam_le_", "flam_le_out", "flam_le_f64", "flam_le_f64_", "flam_le_i64",
+    "flam_le_i64_", "flam_gt", "flam_gt_", "flam_gt_out", "flam_gt_f64", "flam_gt_f64_",
+    "flam_gt_i64", "flam_gt_i64_", "flam_ge", "flam_ge_", "flam_ge_out", "flam_ge_f64",
+    "flam_ge_f64_", "flam_ge_i64", "flam_ge_i64_", "flam_isclose", "flam_allclose", "flam_equal",
+    "flam_einsum", "flam_tensordot", "flam_conv1d", "flam_conv2d", "flam_conv_transpose2d",
+    "flam_conv3d", "flam_conv_transpose1d", "flam_conv_transpose3d", "flam_scalar_f64",
+    "flam_scalar_i64", "flam_scalar_bool", "flam_empty", "flam_zeros", "flam_ones", "flam_full",
+    "flam_full_f64", "flam_full_i64", "flam_arange", "flam_arange_f64", "flam_arange_i64",
+    "flam_fill_", "flam_fill_f64_", "flam_fill_i64_", "flam_zero_", "flam_copy_", "flam_to",
+    "flam_resize_", "flam_empty_strided", "flam_empty_like", "flam_zeros_like", "flam_ones_like",
+    "flam_full_like", "flam_full_like_f64", "flam_full_like_i64", "flam_linspace", "flam_logspace",
+    "flam_eye", "flam_tril", "flam_tril_", "flam_tril_out", "flam_triu", "flam_triu_",
+    "flam_triu_out", "flam_dataset_from_tensors", "flam_dataset_new", "flam_dataset_size",
+    "flam_dataset_release", "flam_dataset_retain", "flam_dataset_keep", "flam_loader_new",
+    "flam_loader_next", "flam_loader_size", "flam_loader_wait", "flam_loader_position",
+    "flam_loader_seek", "flam_loader_submit", "flam_loader_release", "flam_loader_retain",
+    "flam_loader_keep", "flam_device_parse", "flam_device_make", "flam_device_type_of",
+    "flam_device_index_of", "flam_device_name", "flam_device_count", "flam_device_is_available",
     "flam_device_unavailable_reason", "flam_cuda_unavailable_reason", "flam_device_model",
     "flam_device_total_memory", "flam_device_multiprocessors", "flam_device_capability",
     "flam_device_property", "flam_device_properties", "flam_device_memory_info",
@@ -2602,6 +2604,8 @@ const char *flam_library_load(const char *path) {
 #define flam_bessel_y1_out (flam_api.bessel_y1_out)
 #define flam_spherical_bessel_j0 (flam_api.spherical_bessel_j0)
 #define flam_spherical_bessel_j0_out (flam_api.spherical_bessel_j0_out)
+#define flam_airy_ai (flam_api.airy_ai)
+#define flam_airy_ai_out (flam_api.airy_ai_out)
 #define flam_add (flam_api.add)
 #define flam_add_ (flam_api.add_)
 #define flam_add_out (flam_api.add_out)

@@ -1,4 +1,4 @@
-"""Bessel functions."""
+"""Bessel functions, and Airy's."""
 
 import numpy as np
 from scipy import special
@@ -39,5 +39,14 @@ op(
     samples=FIRST,
     ulp=4,
     atol=1e-15,
+    **WITHOUT,
+)
+op(
+    "airy_ai",
+    ref=wide(lambda a: special.airy(a)[0]),
+    samples=[*FIRST, x(5, low=-2.5, high=12.0)],
+    ulp=64,
+    atol=1e-14,
+    elementwise=False,  # SciPy's has no values far out
     **WITHOUT,
 )

@@ -58,6 +58,7 @@ op(
         refused("i.j", "not part of any ellipsis", (3, 4)),
         refused("ii", "sizes don't match", (3, 4)),
         refused("i......j", "already found", (3, 4)),
+        refused("i->i... .", "output but an ellipsis \\(...\\) was already found", (3,)),
         refused("ij-ji", "expected '->'", (3, 4)),
     ],
     **KW,

@@ -100,5 +100,8 @@ Tensor bessel_y1(T input, Into into) {
 Tensor spherical_bessel_j0(T input, Into into) {
   return without_gradient(op::spherical_bessel_j0.to(into), Bessel::sphere, input);
 }
+Tensor airy_ai(T input, Into into) {
+  return without_gradient(op::airy_ai.to(into), Bessel::airy, input);
+}
 
 }  // namespace flambeau::ops

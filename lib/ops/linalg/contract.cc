@@ -45,9 +45,10 @@ Equation parse(std::string_view text) {
     const std::string where = e.has_out ? "the output" : cat_text("operand ", e.in.size() - 1);
     if (c == ' ') continue;
     if (c == '.') {
+      want(!dots || !e.has_out, "found '.' for output but an ellipsis (...) was already found");
+      want(!dots, "found '.' for ", where, " for which an ellipsis was already found");
       want(text.substr(i, 3) == "...", "found '.' for ", where,
            " that is not part of any ellipsis");
-      want(!dots, "found '.' for ", where, " for which an ellipsis was already found");
       dots = true;
       group.push_back(kEllipsis);
       i += 2;

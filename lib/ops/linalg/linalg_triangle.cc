@@ -85,7 +85,8 @@ Tensor permutation_of(const Tensor& pivots, int64_t m, Dtype dtype) {
       for (int64_t j = 0; j < k; ++j) {
         const int64_t with = host.data_as<int32_t>()[i * k + j] - 1;
         check(with >= 0 && with < m, Code::invalid_argument,
-              "linalg.lu_solve: pivots must be from 1 to ", m, ", got ", with + 1);
+              "linalg.lu_solve: pivots must be greater or equal to 1 and smaller or equal to ", m,
+              ", got ", with + 1, "; they are those of lu_factor");
         std::swap(rows[size_t(j)], rows[size_t(with)]);
       }
       for (int64_t j = 0; j < m; ++j) p.data_as<T>()[(i * m + rows[size_t(j)]) * m + j] = T(1);
@@ -139,7 +140,8 @@ std::tuple<Tensor, Tensor, Tensor> lu_factor(const Op& op, const Tensor& A, bool
                                              bool checked) {
   const char* shown = "torch.linalg.lu_factor";
   check_matrix(shown, "A", A);
-  check(pivot, Code::unsupported, "linalg.lu_factor: LU without pivoting is not implemented");
+  check(pivot, Code::unsupported,
+        "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
   Call c{op, {A}};
   check_floating_matrix("linalg.lu_factor", c[0]);
   const Lu lu = lu_of(c[0]);
