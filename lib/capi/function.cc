@@ -73,7 +73,7 @@ bool contains(TensorsView list, const Tensor& t) {
 void check_dirty(const Tensor& t, TensorsView outputs) {
   check(contains(outputs, t), Code::autograd,
         "Some elements marked as dirty during the forward method were not returned as output: "
-        "return every tensor that is passed to mark_dirty(), got ",
+        "return every tensor that is marked, got ",
         t);
   if (modes.grad && t.impl()->creation != Creation::normal && requires_grad(t)) fail_view(t, false);
   check(!modes.grad || !(requires_grad(t) && is_leaf(t)), Code::autograd,
@@ -84,7 +84,8 @@ void warn_of_dirty(TensorsView dirty, TensorsView inputs) {
   for (const Tensor& t : dirty) {
     if (contains(inputs, t)) continue;
     warn(
-        "mark_dirty() received a tensor that was not an input; it is for those that the forward "
+        "a tensor was marked as dirty that was not an input; the mark is for those that the "
+        "forward "
         "wrote in place");
   }
 }

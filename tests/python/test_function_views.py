@@ -81,7 +81,7 @@ def test_what_is_marked_as_written_is_an_operand(torch):
         return y
 
     x = torch.ones(2, requires_grad=True)
-    with pytest.warns(UserWarning, match="received a tensor that was not an input"):
+    with pytest.warns(UserWarning, match="dirty that was not an input"):
         y = function(fresh, lambda ctx, g: g * 3)(x)
     y.sum().backward()
     assert y.tolist() == [4, 4] and x.grad.tolist() == [3, 3]
