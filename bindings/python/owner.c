@@ -41,16 +41,19 @@ static PyObject *known(PyObject *handle) {
   return reference == NULL ? NULL : PyWeakref_GetObject(reference);
 }
 
-/* Weak references to the object are dead by now; a live one is of another owner of the handle. */
+/* The object is without its handle first: what the release frees may run code that sees the object.
+   Weak references to it are dead by now; a live one is of another owner of the handle. */
 static void release(PyTypeObject *type, Owner *self) {
-  PyObject *kind, *value, *traceback, *done = NULL;
+  PyObject *kind, *value, *traceback, *done = NULL, *handle = self->handle;
   PyErr_Fetch(&kind, &value, &traceback);
-  if (self->remembered && known(self->handle) == Py_None) PyDict_DelItem(objects, self->handle);
+  self->handle = NULL;
+  if (self->remembered && known(handle) == Py_None) PyDict_DelItem(objects, handle);
   PyObject *function = PyObject_GetAttr((PyObject *)type, release_name);
-  if (function != NULL) done = PyObject_CallFunctionObjArgs(function, self->handle, NULL);
+  if (function != NULL) done = PyObject_CallFunctionObjArgs(function, handle, NULL);
   if (done == NULL) PyErr_WriteUnraisable((PyObject *)type);
   Py_XDECREF(done);
   Py_XDECREF(function);
+  Py_DECREF(handle);
   PyErr_Restore(kind, value, traceback);
 }
 
@@ -60,7 +63,7 @@ static void dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject *handle = ((Owner *)self)->handle;
   if (handle != NULL && handle != Py_None) release(type, (Owner *)self);
-  Py_XDECREF(handle);
+  Py_XDECREF(((Owner *)self)->handle);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
 }
@@ -87,10 +90,7 @@ static int tensor_traverse(PyObject *object, visitproc visit, void *arg) {
 static int tensor_clear(PyObject *object) {
   TensorOwner *self = (TensorOwner *)object;
   if (!ends_alone(self)) return 0;
-  PyObject *handle = self->owner.handle;
   release(Py_TYPE(object), &self->owner);
-  self->owner.handle = NULL;
-  Py_DECREF(handle);
   Py_CLEAR(self->hung);
   return 0;
 }
@@ -102,7 +102,7 @@ static void tensor_dealloc(PyObject *object) {
 }
 
 static PyMemberDef members[] = {
-    {"_h", T_OBJECT_EX, offsetof(Owner, handle), 0, "The handle, a CFFI pointer."},
+    {"_h", T_OBJECT_EX, offsetof(Owner, handle), READONLY, "The handle, a CFFI pointer."},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -251,12 +251,17 @@ static PyObject *own_each(PyObject *module, PyObject *const *arguments, Py_ssize
   return taken(arguments[0], arguments + count - cells, cells);
 }
 
-/* Those of removed hooks go, so that a program which sets and removes one a step keeps few. */
-static int drop_removed(PyObject *hung) {
-  for (Py_ssize_t i = PyList_Size(hung); i-- > 0;)
-    if (Py_REFCNT(PyList_GetItem(hung, i)) == 1 && PyList_SetSlice(hung, i, i + 1, NULL) != 0)
-      return -1;
-  return 0;
+/* The list with one more, without those of removed hooks, so that a program which sets and removes
+   one a step keeps few. A new list: what goes may run code that hangs more here. */
+static PyObject *hung_with(PyObject *hung, PyObject *kept) {
+  PyObject *made = PyList_New(0);
+  const Py_ssize_t n = hung == NULL ? 0 : PyList_Size(hung);
+  for (Py_ssize_t i = 0; i < n && made != NULL; ++i) {
+    PyObject *one = PyList_GetItem(hung, i);
+    if (Py_REFCNT(one) > 1 && PyList_Append(made, one) != 0) Py_CLEAR(made);
+  }
+  if (made != NULL && PyList_Append(made, kept) != 0) Py_CLEAR(made);
+  return made;
 }
 
 static PyObject *hang(PyObject *module, PyObject *arguments) {
@@ -271,9 +276,10 @@ static PyObject *hang(PyObject *module, PyObject *arguments) {
   TensorOwner *self = (TensorOwner *)object;
   use_count = (int64_t (*)(const void *))(uintptr_t)counter;
   self->tensor = (const void *)(uintptr_t)tensor;
-  if (self->hung == NULL) self->hung = PyList_New(0);
-  if (self->hung == NULL || drop_removed(self->hung) != 0 || PyList_Append(self->hung, kept) != 0)
-    return NULL;
+  PyObject *before = self->hung, *now = hung_with(before, kept);
+  if (now == NULL) return NULL;
+  self->hung = now;
+  Py_XDECREF(before);
   Py_RETURN_NONE;
 }
 

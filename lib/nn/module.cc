@@ -11,8 +11,8 @@ using flambeau::Ref;
 using flambeau::Tensor;
 
 flam_module::~flam_module() {
-  for (const auto& [name, t] : parameters) flambeau::nn::forget_owner(t.impl(), this);
-  for (const auto& [name, t] : named_) flambeau::nn::forget_owner(t, this);
+  for (const auto& [name, t] : parameters) flambeau::nn::forget_owner(t.impl(), this, name);
+  for (const auto& [name, t] : named_) flambeau::nn::forget_owner(t, this, name);
   flambeau::nn::forget_module(this);
 }
 
@@ -48,8 +48,9 @@ void flam_module::name_parameter(std::string_view name, const Tensor& t) {
 }
 
 void flam_module::forget_parameter(std::string_view name) {
-  if (const Tensor* old = parameters.find(name)) flambeau::nn::forget_owner(old->impl(), this);
-  if (const auto* old = named_.find(name)) flambeau::nn::forget_owner(*old, this);
+  if (const Tensor* old = parameters.find(name))
+    flambeau::nn::forget_owner(old->impl(), this, name);
+  if (const auto* old = named_.find(name)) flambeau::nn::forget_owner(*old, this, name);
   named_.erase(name);
 }
 

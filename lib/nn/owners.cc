@@ -58,10 +58,11 @@ void remember_owner(const Tensor& t, const Module* m, std::string_view name) {
   t.impl()->named = true;
 }
 
-void forget_owner(const TensorImpl* t, const Module* m) {
+void forget_owner(const TensorImpl* t, const Module* m, std::string_view name) {
   std::lock_guard lock(table().mutex);
   const auto it = table().owner.find(t);
-  if (it != table().owner.end() && it->second.module == m) table().owner.erase(it);
+  if (it != table().owner.end() && it->second.module == m && it->second.name == name)
+    table().owner.erase(it);
 }
 
 void remember_parent(const Module& child, const Module* parent, std::string_view name) {

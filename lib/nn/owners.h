@@ -11,7 +11,7 @@ struct flam_module;
 namespace flambeau::nn {
 
 void remember_owner(const Tensor& t, const ::flam_module* m, std::string_view name);
-void forget_owner(const TensorImpl* t, const ::flam_module* m);
+void forget_owner(const TensorImpl* t, const ::flam_module* m, std::string_view name);
 void remember_parent(const ::flam_module& child, const ::flam_module* parent,
                      std::string_view name);
 void forget_parent(const ::flam_module& child, const ::flam_module* parent, std::string_view name);

@@ -50,7 +50,8 @@ double greatest_of(Dtype dtype) { return range_of(dtype).greatest; }
 void check_fits(double number, Dtype dtype) {
   if (dtype == Dtype::boolean || (is_floating(dtype) && !std::isfinite(number))) return;
   const auto [least, greatest] = range_of(dtype);
-  check_range(number >= least && number <= greatest, dtype);
+  const bool cut = !is_floating(dtype) && dtype != Dtype::i64;  // a fraction is, above as in torch
+  check_range(number >= least && (cut ? number < greatest + 1 : number <= greatest), dtype);
 }
 
 void check_fits(const Tensor& number, Dtype dtype) {

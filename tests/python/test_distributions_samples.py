@@ -228,12 +228,13 @@ def test_a_share_moves_at_fixed_probability(torch, f64, pair):
     x = torch.distributions.Dirichlet(a).rsample()
     (found,) = torch.autograd.grad(x[:, 0].sum(), a, retain_graph=True)
     (other,) = torch.autograd.grad(x[:, 2].sum(), a)
-    share, rest, step = x[:, 0].detach().numpy(), pair[1] + 2.0, 1e-5 * pair[0]
+    found, other, x = found.cpu(), other.cpu(), x.detach().cpu()
+    share, rest, step = x[:, 0].numpy(), pair[1] + 2.0, 1e-5 * pair[0]
     above, below = (stats.beta.cdf(share, pair[0] + h, rest) for h in (step, -step))
     moved = -(above - below) / (2 * step) / stats.beta.pdf(share, pair[0], rest)
     inner = (share > 1e-6) & (share < 1 - 1e-6)
     assert found[inner, 0].numpy() == pytest.approx(moved[inner], rel=1e-3)
-    gives_way = -moved * x[:, 2].detach().numpy() / (1 - share)
+    gives_way = -moved * x[:, 2].numpy() / (1 - share)
     assert other[inner, 0].numpy() == pytest.approx(gives_way[inner], rel=1e-3)
 
 

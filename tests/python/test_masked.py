@@ -143,3 +143,10 @@ def test_a_median_of_nothing_has_no_integer(torch):
     for dtype in (None, torch.float32):
         with pytest.raises(ValueError, match="fully masked out"):
             torch.masked.median(x, dim=1, dtype=dtype, mask=none)
+
+
+def test_what_torch_takes_without_a_mask(torch):
+    x = torch.tensor([[4.0, 5.0, math.nan], [1.0, 3.0, 2.0]])
+    assert torch.masked.median(x, 1).tolist() == [4.0, 2.0]
+    soft = torch.masked.softmax(x[1:], (0, 1))
+    assert soft.equal(torch.softmax(x[1:], 0)) and soft.equal(torch.masked.softmax(x[1:], None))

@@ -466,13 +466,14 @@ def made_as(memory_format, pinned, make, *args, requires_grad=False, **named):
 # ---- results
 
 
-RESULTS = {}  # by name: what `torch.return_types` shows
+RESULTS = {}  # by name, which has one list of fields: what `torch.return_types` shows
 
 
 def _result(name, fields):
     """A named tuple that prints as torch.return_types does, and is made of several values or of
     one sequence of them."""
     if name in RESULTS:
+        assert RESULTS[name]._fields == tuple(fields), name
         return RESULTS[name]
     base = namedtuple(name, fields)
 

@@ -22,7 +22,7 @@ _WORDS = {
 def _worded(plain, words):
     @functools.wraps(plain)
     def call(*args, **named):
-        for word in named.keys() & words.keys():
+        for word in named and named.keys() & words.keys():
             if words[word] in named:
                 raise TypeError(f"{plain.__name__}() got both {word!r} and {words[word]!r}")
             named[words[word]] = named.pop(word)

@@ -199,7 +199,8 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     floating = input.dtype.is_floating_point
     input = input if dtype is None else input.to(dtype)
     if mask is None:
-        return torch.median(input, dim, keepdim=bool(keepdim)).values
+        middle = torch.nanmedian if input.dtype.is_floating_point else torch.median
+        return middle(input, dim, keepdim=bool(keepdim)).values
     if not floating and not mask.any(dim).all():
         raise ValueError(
             "masked median expects no fully masked out rows if dtype is not floating point"
@@ -235,6 +236,7 @@ def softmin(input, dim, *, dtype=None, mask=None):
 
 def _soft(function, input, dim, dtype, mask):
     name, input = function.__name__, input if dtype is None else input.to(dtype)
+    dim = _first_dim(name, input, dim)
     return function(_kept(input, _spread(name, input, mask), _least(name, input.dtype)), dim)
 
 

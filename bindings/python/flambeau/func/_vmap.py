@@ -164,6 +164,7 @@ def _stacked(results, out_dims, name):
     flat = [tree_flatten(r) for r in results]
     spec = flat[0][1]
     dims = _spread(out_dims, results[0])
+    dims = dims and [d if d is None else int(d) for d in dims]
     if dims is None and isinstance(out_dims, tuple) and len(out_dims) == len(flat[0][0]) == 1:
         dims = list(out_dims)
     if dims is None:
