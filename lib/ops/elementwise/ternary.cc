@@ -182,7 +182,6 @@ Tensor where(const Tensor& condition, const Tensor& input, const Tensor& other, 
   Call c{op::where.to(into), {condition, input, other}};
   const Tensor* values[] = {&c[1], &c[2]};
   const Dtype dtype = result_type(values);
-  for (const Tensor* value : values) check_fits(*value, dtype);
   c.convert(1, dtype);
   c.convert(2, dtype);
   WhereBackward gradient{c.save(c[0])};
