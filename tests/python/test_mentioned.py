@@ -290,6 +290,9 @@ def test_what_packages_ask_on_their_way(torch):
         "from torch.fx.experimental.proxy_tensor import get_proxy_mode as g; assert g() is None",
         "from torch._subclasses.fake_tensor import is_fake, FakeTensor; assert not is_fake(1)",
         "import torch._inductor.config as config; config.coordinate_descent_tuning = True",
+        "import torch._inductor.config as c\nwith c.patch('a', 1): assert c.a == 1\n"
+        "assert not hasattr(c, 'a') and c.patch(b=2)(lambda: c.b)() == 2",
+        "from torch.utils.data.dataloader import _collate_fn_t",
         "from torch.futures import Future, collect_all",
         "from torch.distributed.optim import ZeroRedundancyOptimizer",
         "from torch.distributed._tensor import DTensor",

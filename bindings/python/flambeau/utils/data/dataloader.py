@@ -12,6 +12,7 @@ import os
 import threading
 import time
 import traceback
+import typing
 import weakref
 
 from ... import accelerator
@@ -24,6 +25,8 @@ from ._epoch import Epoch, state_between_epochs
 from ._workers import Turns, WorkerInfo, enter, entered, get_worker_info
 from .dataset import IterableDataset, TensorDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, _fresh_generator
+
+_collate_fn_t = typing.Callable[[list], typing.Any]  # in annotations of packages
 
 # ---- the data set as the library sees it
 
