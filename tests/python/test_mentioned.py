@@ -296,6 +296,8 @@ def test_what_packages_ask_on_their_way(torch):
         "from torch.futures import Future, collect_all",
         "from torch.distributed.optim import ZeroRedundancyOptimizer",
         "from torch.distributed._tensor import DTensor",
+        "from torch.distributed._tensor.experimental import implicit_replication",
+        "from torch import Tensor; from torch.futures import Future; Future[Tensor]",
         "import torch.utils.data._utils.collate as c; c.default_collate([1])",
     ],
 )

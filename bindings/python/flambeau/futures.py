@@ -1,6 +1,7 @@
 """`torch.futures`: values that another thread of the program will set."""
 
 import concurrent.futures as _futures
+import types as _types
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
@@ -8,6 +9,8 @@ __all__ = ["Future", "collect_all", "wait_all"]
 class Future:
     """A value, or the exception of making it, once one is set. `devices` is taken and not needed:
     work on a device is ordered by its streams."""
+
+    __class_getitem__ = classmethod(_types.GenericAlias)  # in annotations of packages
 
     def __init__(self, *, devices=None):
         self._state = _futures.Future()

@@ -32,6 +32,7 @@ _MODULES = {
     "optim": "PostLocalSGDOptimizer ZeroRedundancyOptimizer",
     "rpc": "RRef TensorPipeRpcBackendOptions init_rpc remote rpc_async rpc_sync shutdown",
     "tensor": "DTensor distribute_module distribute_tensor",
+    "tensor.experimental": "implicit_replication local_map register_sharding",
     "tensor._utils": "compute_local_shape_and_global_offset",
     "tensor.parallel": "ColwiseParallel PrepareModuleInput PrepareModuleOutput RowwiseParallel "
     "SequenceParallel parallelize_module",
@@ -56,5 +57,6 @@ def install():
     for path in "tensor", "tensor.placement_types":
         module = sys.modules[f"{__package__}.{path}"]
         vars(module).update({k.__name__: k for k in _PLACEMENTS})
-    sys.modules[f"{__package__}._tensor"] = sys.modules[f"{__package__}.tensor"]  # its old name
+    for path in ("tensor", "tensor.experimental", "tensor.placement_types"):  # by their old names
+        sys.modules[f"{__package__}._{path}"] = sys.modules[f"{__package__}.{path}"]
     sys.modules[f"{__package__}._functional_collectives"].wait_tensor = wait_tensor
