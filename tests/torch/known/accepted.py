@@ -79,13 +79,6 @@ differs(
     "layouts, broadcasting and combinations of dtypes that PyTorch's implementation lacks",
 )
 differs(
-    "(nn.BatchNorm1d) (nn.BatchNorm2d) (nn.BatchNorm3d) (nn.CrossEntropyLoss)",
-    "only PyTorch raises",
-    "eps must be|ignore_index is not supported",
-    "an eps of 0 or less has a value wherever the variance is greater; a class to be ignored is "
-    "none of those of targets that are probabilities",
-)
-differs(
     "copy_ linalg_householder_product ormqr",
     "only PyTorch raises",
     "by keyword|missing . required positional arg|dim0=0, dim1=1|operand 0",
@@ -132,12 +125,6 @@ differs(
     "only PyTorch raises",
     "",
     "empty, broadcast and out= operands, and gradients through them, that LAPACK's wrappers refuse",
-)
-differs(
-    "(to)",
-    "only PyTorch raises",
-    r"t\.to\(torch\.float64, torch\.int64\)",
-    "the last dtype counts",
 )
 differs(
     "(indexing)",

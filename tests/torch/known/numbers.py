@@ -28,6 +28,7 @@ differs(
     "float64",
     "PyTorch's approximations end at some 1e-9",
 )
+differs("airy_ai", "value", "", "PyTorch's has some seven digits; flambeau's agrees with mpmath")
 differs(
     "ormqr",
     "value",
@@ -95,7 +96,7 @@ differs(
     "equal rows: their variance is rounding error alone, which eps divides",
 )
 differs(
-    "hardtanh linspace logspace",
+    "linspace logspace",
     "value",
     "uint8|steps=",
     "negative bounds of an unsigned dtype: PyTorch wraps them around, flambeau compares numbers",
