@@ -264,17 +264,24 @@ static PyObject *hung_with(PyObject *hung, PyObject *kept) {
   return made;
 }
 
+static PyObject *count_uses_by(PyObject *module, PyObject *address) {
+  (void)module;
+  void *function = PyLong_AsVoidPtr(address);
+  if (function == NULL) return NULL;
+  use_count = (int64_t (*)(const void *))(uintptr_t)function;
+  Py_RETURN_NONE;
+}
+
 static PyObject *hang(PyObject *module, PyObject *arguments) {
   (void)module;
   PyObject *object, *kept;
-  unsigned long long tensor, counter;
-  if (!PyArg_ParseTuple(arguments, "OOKK", &object, &kept, &tensor, &counter)) return NULL;
+  unsigned long long tensor;
+  if (!PyArg_ParseTuple(arguments, "OOK", &object, &kept, &tensor)) return NULL;
   if (!PyObject_TypeCheck(object, tensor_type)) {
     PyErr_SetString(PyExc_TypeError, "argument 1 must be an owner of a tensor");
     return NULL;
   }
   TensorOwner *self = (TensorOwner *)object;
-  use_count = (int64_t (*)(const void *))(uintptr_t)counter;
   self->tensor = (const void *)(uintptr_t)tensor;
   PyObject *before = self->hung, *now = hung_with(before, kept);
   if (now == NULL) return NULL;
@@ -365,8 +372,10 @@ static PyMethodDef functions[] = {
      "own_view(cls, shown, function, *args): the same of views of `shown`, a tensor or a list of\n"
      "them, which `objects` remembers."},
     {"hang", hang, METH_VARARGS,
-     "hang(tensor, kept, address, counter): `kept`, which is in `alive`, keeps a hook of the\n"
-     "tensor; its handle's address, and the one of the library's function that counts its uses."},
+     "hang(tensor, kept, address): `kept`, which is in `alive`, keeps a hook of the tensor, whose\n"
+     "handle has this address."},
+    {"count_uses_by", count_uses_by, METH_O,
+     "count_uses_by(address): of the library's function that counts how often a tensor is used."},
     {"exchange", exchange, METH_VARARGS,
      "exchange(one, other): each of two tensors owns what the other did."},
     {"remember", remember_one, METH_O, "remember(tensor): puts it into `objects`."},

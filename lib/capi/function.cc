@@ -84,8 +84,7 @@ void warn_of_dirty(TensorsView dirty, TensorsView inputs) {
   for (const Tensor& t : dirty) {
     if (contains(inputs, t)) continue;
     warn(
-        "a tensor was marked as dirty that was not an input; the mark is for those that the "
-        "forward "
+        "a tensor was marked as dirty that was not an input; the mark is for what the forward "
         "wrote in place");
   }
 }

@@ -10,7 +10,7 @@ from ._call import _NULL, _fast, _raise, ffi, wrap
 from ._library import owner
 
 _alive = owner.alive  # handles cffi made; they live until dropped
-_count = int(ffi.cast("uintptr_t", ffi.addressof(_fast, "flam_tensor_use_count")))
+owner.count_uses_by(int(ffi.cast("uintptr_t", ffi.addressof(_fast, "flam_tensor_use_count"))))
 DROP = ffi.addressof(_fast, "flam_py_drop")
 DROP_SECOND = ffi.addressof(_fast, "flam_py_drop_second")  # of what a callback gets
 OK, CALLBACK = 0, 19  # FLAM_OK, FLAM_ERROR_CALLBACK
@@ -25,7 +25,7 @@ def keep(value, tensor=None):
     handle = ffi.new_handle(value)
     _alive.add(handle)
     if tensor is not None:
-        owner.hang(tensor, handle, int(ffi.cast("uintptr_t", tensor._h)), _count)
+        owner.hang(tensor, handle, int(ffi.cast("uintptr_t", tensor._h)))
     return handle
 
 

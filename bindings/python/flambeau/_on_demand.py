@@ -102,11 +102,13 @@ def of_torch(module, name):
 
 @contextlib.contextmanager
 def during(names, **values):
-    """A `with` block in which these names of a dictionary, such as a module's, have other
-    values."""
-    before = {name: names[name] for name in values}
+    """A `with` block in which these names of a dictionary, such as a module's, have other values;
+    those that it lacks are there meanwhile."""
+    before = {name: names[name] for name in values.keys() & names.keys()}
     names.update(values)
     try:
         yield
     finally:
         names.update(before)
+        for name in values.keys() - before.keys():
+            names.pop(name, None)

@@ -25,8 +25,7 @@ class SobolEngine:
                 f"[1, {self.MAXDIM}], got {dimension}"
             )
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
-        drawn = torch.randint(2**62, ()).item() if scramble and seed is None else seed
-        self._seed = drawn
+        self._seed = torch.randint(2**62, ()).item() if scramble and seed is None else seed
         self.reset()
 
     def reset(self):

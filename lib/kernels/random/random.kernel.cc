@@ -67,11 +67,11 @@ template <class T> struct Normal {
   }
 };
 
-// Never 0, of which programs take logarithms: a draw of 1 counts as half a step below it.
+// Never 0, of which programs take logarithms: a draw of 1 counts as the next number below it.
 template <class T> struct Exponential {
   using V = std::conditional_t<kIsDouble<T>, double, float>;
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
-    constexpr V least = kIsDouble<T> ? V(0x1p-54) : V(0x1p-24);
+    constexpr V least = kIsDouble<T> ? V(0x1p-53) : V(0x1p-24);
     each_of_four([&](int j) {
       const V drawn = -log(V(1) - unit<V>(d.high.word[j], d.low.word[j]));
       out[j] = narrow<T>((drawn > least ? drawn : least) / V(a.params[0]));

@@ -2,10 +2,10 @@
 #include "ops/elementwise/special.h"
 
 #include <cmath>
-#include <limits>
 
 #include "base/error.h"
 #include "ops/elementwise/numeric.h"
+#include "ops/fits.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -80,13 +80,6 @@ Tensor gamma_slope(Call& c, int64_t n) {
 // Half types are computed in f32 and rounded once.
 Tensor in_single(const Tensor& x) {
   return x.dtype() == Dtype::f16 || x.dtype() == Dtype::bf16 ? to_dtype(x, Dtype::f32) : x;
-}
-
-double greatest(Dtype dtype) {
-  return dtype == Dtype::f64    ? std::numeric_limits<double>::max()
-         : dtype == Dtype::f16  ? 65504.0
-         : dtype == Dtype::bf16 ? 0x1.fep127
-                                : double(std::numeric_limits<float>::max());
 }
 
 }  // namespace
@@ -165,7 +158,7 @@ Tensor isneginf(T input, Into) {
 Tensor nan_to_num(T input, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf, Into) {
   if (!is_floating(input.dtype())) return clone(input);
-  const double most = greatest(input.dtype());
+  const double most = greatest_of(input.dtype());
   const Tensor x = where(isnan(input), num(nan.value_or(0.0)), input);
   const Tensor y = where(isposinf(input), num(posinf.value_or(most)), x);
   return where(isneginf(input), num(neginf.value_or(-most)), y);

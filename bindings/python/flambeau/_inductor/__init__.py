@@ -1,24 +1,16 @@
 """`torch._inductor`: settings of torch's compiler, which programs set; they are kept, and nothing
 is compiled."""
 
-import contextlib as _contextlib
 import sys as _sys
 import types as _types
 
+from .._on_demand import during as _during
 
-@_contextlib.contextmanager
+
 def patch(changes=None, value=None, **named):
     """Sets settings for a `with` block or a function: by name, or in a dictionary."""
     given = {changes: value} if isinstance(changes, str) else changes or {}
-    here, given = vars(config), {**given, **named}
-    before = {name: here[name] for name in given.keys() & here.keys()}
-    here.update(given)
-    try:
-        yield
-    finally:
-        for name in given:
-            del here[name]
-        here.update(before)
+    return _during(vars(config), **given, **named)
 
 
 config = _types.ModuleType(f"{__name__}.config", "Settings, whatever their names.")
