@@ -14,29 +14,18 @@ from suites import ROOT, Suite
 
 def table(build) -> list[Suite]:
     python = sys.executable
-    listed = [
+    library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
+    return [
         Suite("lint", [python, "tests/lint/lint.py"]),
         Suite("generated files", [python, "bindings/generate", "--check"]),
         suites.cuda12(build),
         suites.pytest("headers and generator", ["tests/headers", "tests/generate", "tests/lint"]),
         suites.pytest("archives, wheel, crates", ["tests/build"]),
-        suites.pytest(
-            "exports", ["tests/capi"], env={"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
-        ),
-        suites.abi(),
-        suites.ctest(build),
+        *suites.of_library(build, ("cpu", "sim", "standin")),
+        *suites.instruction_sets(build),
+        suites.pytest("comparer", ["tests/torch"], env=library, needs=("cffi", "scipy")),
+        Suite("reference site", [str(ROOT / "lib/build/docs.sh")]),
     ]
-    for device in ("cpu", "sim", "standin"):
-        listed += suites.python_suites(build, device)
-    for device in ("cpu", "sim"):
-        listed.append(suites.extreme(build, device))
-    listed += suites.instruction_sets(build)
-    library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
-    listed.append(suites.pytest("comparer", ["tests/torch"], env=library, needs=("cffi", "scipy")))
-    listed += suites.rust(build)
-    listed.append(suites.pytest("examples", ["tests/examples"]))
-    listed.append(Suite("reference site", [str(ROOT / "lib/build/docs.sh")]))
-    return listed
 
 
 def report(outcome: suites.Outcome) -> suites.Outcome:

@@ -40,6 +40,21 @@ class Suite:
     env: dict[str, str] = field(default_factory=dict)
     cwd: Path = ROOT
     missing: str = ""  # why it cannot run here
+    count: int = 1  # of the parts in which it runs where a command may last only so long
+    part: tuple[str, ...] = ("-p", "tests.harness.part", "--part={k}/{n}")  # the runner's options
+
+    def parts(self) -> list[Suite]:
+        if self.count == 1:
+            return [self]
+        return [
+            replace(
+                self,
+                name=f"{self.name} {k}/{self.count}",
+                command=self.command + [o.format(k=k, n=self.count) for o in self.part],
+                count=1,
+            )
+            for k in range(1, self.count + 1)
+        ]
 
 
 @dataclass
@@ -49,6 +64,7 @@ class Outcome:
     seconds: float
     closing: str  # the runner's own last line
     output: str = ""
+    cut: bool = False  # the time was over before it was done
 
 
 def missing_modules(*names: str) -> str:
@@ -76,19 +92,13 @@ def python_suites(build: Path, device: str) -> list[Suite]:
         package["FLAMBEAU_SIM"] = SIM
     if device == "standin":
         package["FLAMBEAU_SIM"] = ops["FLAMBEAU_SIM"] = STANDIN
-    option = f"--device={device}"
-    return [
-        pytest(
-            f"ops on {device}", ["tests/ops"], option, env=ops, needs=("cffi", "numpy", "scipy")
-        ),
-        pytest(
-            f"python on {device}",
-            ["tests/python"],
-            option,
-            env=package,
-            needs=("cffi", "numpy", "scipy"),
-        ),
+    option, needs = f"--device={device}", ("cffi", "numpy", "scipy")
+    listed = [
+        pytest(f"ops on {device}", ["tests/ops"], option, env=ops, needs=needs),
+        pytest(f"python on {device}", ["tests/python"], option, env=package, needs=needs),
     ]
+    seeds = pytest(f"seeds on {device}", ["tests/seeds"], option, env=package, needs=needs[:2])
+    return [replace(suite, count=4) for suite in listed] + [seeds]
 
 
 def cuda12(build: Path) -> Suite:
@@ -100,9 +110,37 @@ def cuda12(build: Path) -> Suite:
 
 def extreme(build: Path, device: str) -> Suite:
     """Every exported function with arguments that no program should pass."""
-    library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
+    library = build / ("standin" if device == "standin" else ".") / "libflambeau.so.0"
     name = f"extreme arguments on {device}"
-    return pytest(name, ["tests/extreme"], f"--device={device}", env=library)
+    env = {"FLAMBEAU_LIBRARY": str(library)}
+    return replace(pytest(name, ["tests/extreme"], f"--device={device}", env=env), count=4)
+
+
+def examples(build: Path, device: str) -> list[Suite]:
+    """The examples of every language: all that they can on the cpu, and that they learn on a GPU,
+    there each language by itself."""
+    if device == "cpu":
+        return [pytest("examples on cpu", ["tests/examples"], needs=("cffi", "numpy"))]
+    env = python_suites(build, device)[0].env
+    absent = {"rust": "" if shutil.which("cargo") else "cargo is not there"}
+    listed = []
+    for language in "python", "c", "rust":
+        options = (f"--device={device}", f"--language={language}")
+        name = f"examples on {device}, {language}"
+        suite = pytest(name, ["tests/examples"], *options, env=env, needs=("cffi", "numpy"))
+        listed.append(replace(suite, missing=suite.missing or absent.get(language, "")))
+    return listed
+
+
+def of_library(build: Path, devices: tuple[str, ...]) -> list[Suite]:
+    """All that concerns a library, on these devices where a suite takes one."""
+    library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
+    listed = [ctest(build), pytest("exports", ["tests/capi"], env=library), abi()]
+    for device in devices:
+        listed += [*python_suites(build, device), extreme(build, device)]
+    for device in devices:
+        listed += examples(build, device) if device != "sim" else []  # the cpu's have it
+    return listed + rust(build)
 
 
 def instruction_sets(build: Path) -> list[Suite]:
@@ -125,9 +163,8 @@ def ctest(build: Path, name: str = "C++ and C") -> Suite:
     missing = "" if program else "ctest is not there"
     if not list((build / "tests").glob("*_test")):
         missing = "no tests were built: GoogleTest (libgtest-dev) is not there"
-    return Suite(
-        name, [program or "ctest", "--test-dir", str(build), "--output-on-failure"], missing=missing
-    )
+    command = [program or "ctest", "--test-dir", str(build), "--output-on-failure"]
+    return Suite(name, command, missing=missing, count=2, part=("-I", "{k},,{n}"))
 
 
 def rust(build: Path) -> list[Suite]:
@@ -185,7 +222,8 @@ def run(suite: Suite, timeout: float | None = None) -> Outcome:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
-        output += f"\nfailed: not done after {timeout:.0f} s"
+        seconds = time.monotonic() - start
+        return Outcome(suite, "not run", seconds, f"cut off after {seconds:.0f} s", output, True)
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     last = lines[-1] if lines else ""
     telling = ("test result:", "tests passed", " passed", "failed", " error")

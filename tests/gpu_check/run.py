@@ -1,12 +1,11 @@
 """One command for a machine with a GPU, which may have no network: `python3 tests/gpu_check/run.py
-OUTPUT [--build FOLDER] [--only WORD]`.
+OUTPUT [--build FOLDER] [--only WORD] [--without WORD]`.
 
 Builds for that GPU with the nvcc, compiler, cmake and ninja found there, or takes a folder that was
-built elsewhere; runs every suite with `--device cuda`, digits and chars, the smaller ones under
-compute-sanitizer, every row of the op table beside the PyTorch found there, and times each kernel
-family beside its. Fetches nothing: what lacks a Python package is named and reported as not run.
-Writes OUTPUT/gpu_check.json, a table beside it and the output of what failed, whenever something is
-done, and stays within eight minutes: called again, it goes on with what has not passed yet.
+built elsewhere, and runs the parts of parts.py. Fetches nothing: what lacks a package or a program
+is named as not run, and then the exit status is not 0, as with a failure, unless `--without` names
+the part. Writes OUTPUT/gpu_check.json, a table beside it and the output of what failed, whenever
+something is done, and ends within eight minutes: called again, it goes on with what has not passed.
 
 On a machine without a GPU, `--device standin --build build/cpu` rehearses all of it: the same parts
 over the stand-ins for NVIDIA's libraries, beside PyTorch on the cpu.
@@ -15,6 +14,7 @@ over the stand-ins for NVIDIA's libraries, beside PyTorch on the cpu.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -24,17 +24,19 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import suites  # noqa: E402
+from parts import SPEED, Parts  # noqa: E402
 from suites import Outcome, Suite  # noqa: E402
 
-LIMIT = 470.0  # seconds for everything
+LIMIT = 470.0  # seconds of one call
 BUILD = ROOT / "build" / "gpu"
-SPEED = "speed beside PyTorch"
+FAILED, INCOMPLETE = 1, 3  # exit statuses; 3: nothing failed, but not everything ran
 
 
 def text_of(*command: str) -> str:
@@ -49,7 +51,7 @@ def about() -> dict[str, str]:
     return {
         "compiler": text_of("g++", "--version").partition("\n")[0],
         "python": platform.python_version(),
-        "commit": text_of("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD") or "no git",
+        "commit": text_of("git", "-C", str(ROOT), "describe", "--always", "--dirty") or "no git",
     }
 
 
@@ -80,104 +82,13 @@ def machine(builds: bool) -> dict[str, str]:
 
 
 def build(found: dict[str, str]) -> list[Suite]:
+    """As the preset of a release builds, for this machine alone."""
     architecture = found["capability"].replace(".", "") + "-real"
-    configure = ["cmake", "-S", str(ROOT), "-B", str(BUILD), "-G", "Ninja", "-DFLAM_CUDA=ON"]
+    configure = ["cmake", "--preset", "cuda", "-S", str(ROOT), "-B", str(BUILD)]
     configure += [f"-DCMAKE_CUDA_COMPILER={found['nvcc']}", "-DFLAM_NATIVE_ISA=ON"]
-    configure += [f"-DCMAKE_CUDA_ARCHITECTURES={architecture}", "-DCMAKE_BUILD_TYPE=None"]
-    configure += ["-DCMAKE_CXX_FLAGS=-O1", "-DCMAKE_C_FLAGS=-O1", "-DFLAM_KERNEL_OPTIMIZE=-O2"]
+    configure += [f"-DCMAKE_CUDA_ARCHITECTURES={architecture}"]
     configure += [f"-DPython_EXECUTABLE={sys.executable}"]
     return [Suite("configure", configure), Suite("build", ["cmake", "--build", str(BUILD)])]
-
-
-class Checks:
-    """The suites over the library of one folder; those of PyTorch run on the same device, or on
-    the cpu where that is a stand-in."""
-
-    def __init__(self, folder: Path, device: str):
-        self.folder, self.device = folder, device
-        self.beside = "cpu" if device == "standin" else "cuda"
-        paths = [str(ROOT / "bindings" / "python"), os.environ.get("PYTHONPATH", "")]
-        place = "standin/libflambeau.so.0" if device == "standin" else "libflambeau.so.0"
-        self.environment = {
-            "FLAMBEAU_LIBRARY": str(folder / place),
-            "PYTHONPATH": os.pathsep.join(p for p in paths if p),
-        }
-        if device == "standin":
-            self.environment["FLAMBEAU_SIM"] = suites.STANDIN
-
-    def python(self, name: str, script: str, *options: str, prefix=(), needs=("cffi", "numpy")):
-        command = [*prefix, sys.executable, str(ROOT / script), *options]
-        return Suite(name, command, self.environment, missing=suites.missing_modules(*needs))
-
-    def digits(self, *options: str, prefix: tuple[str, ...] = (), name: str) -> Suite:
-        saved = str(self.folder / f"{name.replace(' ', '-')}.safetensors")
-        options = ("--device", "cuda", "--save", saved, *options)
-        return self.python(name, "examples/python/digits.py", *options, prefix=prefix)
-
-    def compiled(self, name: str) -> Suite:
-        """An example in C, compiled as a user would."""
-        source, program = ROOT / "examples" / "c" / f"{name}.c", self.folder / f"{name}-c"
-        compile_it = f"cc -std=c99 -O1 -I'{ROOT}/include' '{source}' -ldl -o '{program}'"
-        run_it = f"'{program}' --device cuda --save '{program}.safetensors'"
-        return Suite(f"{name} in C", ["sh", "-c", f"{compile_it} && {run_it}"], self.environment)
-
-    def rust(self, name: str) -> Suite:
-        """An example in Rust, of crates that Cargo has already or finds."""
-        manifest, saved = ROOT / "examples/rust" / name / "Cargo.toml", self.folder / f"{name}-rust"
-        command = ["cargo", "run", "--locked", "--release", "--manifest-path", str(manifest), "--"]
-        command += ["--device", "cuda", "--save", f"{saved}.safetensors"]
-        target = {"CARGO_TARGET_DIR": str(self.folder / "rust")}
-        missing = "" if shutil.which("cargo") else "cargo is not there"
-        return Suite(f"{name} in Rust", command, self.environment | target, missing=missing)
-
-    def programs(self, folder: str) -> list[Suite]:
-        """Others' scripts, which say `import torch`."""
-        found = sorted(Path(folder).glob("*.py")) if folder else []
-        command = [sys.executable, "-m", "flambeau.as_torch"]
-        environment = self.environment | {"MPLBACKEND": "Agg"}
-        return [
-            Suite(path.stem, [*command, str(path.resolve())], environment, self.folder)
-            for path in found
-        ]
-
-    def sanitized(self, tool: str) -> list[Suite]:
-        """The kernels that a training step launches, and the C++ tests of them, under one tool."""
-        sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
-        prefix = (sanitizer, "--tool", tool, "--error-exitcode", "9", "--target-processes", "all")
-        kernels, few = self.folder / "tests" / "kernels_test", ("--epochs", "1", "--workers", "0")
-        listed = [
-            self.digits("--conv", *few, prefix=prefix, name=f"digits, {tool}"),
-            Suite(f"kernels, {tool}", [*prefix, str(kernels)]),
-        ]
-        if not Path(sanitizer).exists():
-            for suite in listed:
-                suite.missing = "compute-sanitizer is not there"
-        elif not kernels.exists():
-            listed[1].missing = "no C++ tests were built: GoogleTest is not there"
-        return listed
-
-    def side_by_side(self) -> list[Suite]:
-        listed = suites.python_suites(self.folder, self.device)
-        for suite in listed:
-            suite.env = suite.env | self.environment
-        listed.insert(0, suites.ctest(self.folder))
-        listed += [self.digits(name="digits"), self.digits("--conv", name="digits conv")]
-        listed += [self.python("chars", "examples/python/chars.py", "--device", "cuda")]
-        for name in ("digits", "chars"):
-            listed += [self.compiled(name), self.rust(name)]
-        places = ("--device", "cuda", "--beside", self.beside)
-        beside = self.python(
-            "beside PyTorch", "tests/torch/run.py", *places, needs=("cffi", "torch")
-        )
-        beside.env = beside.env | {"TORCH_PYTHON": sys.executable}
-        listed.append(beside)
-        for tool in ("memcheck", "racecheck", "synccheck", "initcheck"):
-            listed += self.sanitized(tool)
-        return listed
-
-    def timed(self) -> Suite:
-        options = ("--beside", self.beside)
-        return self.python(SPEED, "tests/gpu_check/speed.py", *options, needs=("cffi", "torch"))
 
 
 def row_of(o: Outcome) -> dict:
@@ -192,9 +103,17 @@ def row_of(o: Outcome) -> dict:
     return row
 
 
+def digest(folder: Path) -> str:
+    """Of the library, so that what passed counts for it and for no other."""
+    library = folder / "libflambeau.so.0"
+    if not library.exists():
+        return ""
+    return hashlib.sha256(library.read_bytes()).hexdigest()[:16]
+
+
 class Results:
-    """What was found, on disk as soon as it is; begins with what passed in a call before, of the
-    same commit on the same machine."""
+    """What was found, on disk as soon as it is; begins with what was found in a call before, of the
+    same commit and library on the same machine."""
 
     def __init__(self, folder: Path, found: dict[str, str]):
         self.folder, self.found, self.rows = folder, found, {}
@@ -204,15 +123,18 @@ class Results:
         if before.exists():
             known = json.loads(before.read_text())
             if known["machine"] == found:
-                self.rows = {r["suite"]: r for r in known["suites"] if r["status"] == "passed"}
+                self.rows = {r["suite"]: r for r in known["suites"]}
 
-    def passed(self, suite: Suite) -> bool:
-        return self.rows.get(suite.name, {}).get("status") == "passed"
+    def due(self, parts: list[Suite]) -> list[Suite]:
+        """What has not passed; first what was cut off before, which then has the whole time."""
+        rows = [(self.rows.get(p.name, {"status": "not run", "seconds": 0.0}), p) for p in parts]
+        rows = [(row, p) for row, p in rows if row["status"] != "passed"]
+        return [p for row, p in sorted(rows, key=lambda pair: -pair[0]["seconds"])]
 
     def add(self, o: Outcome) -> None:
         with self.lock:
             self.rows[o.suite.name] = row_of(o)
-            if o.status == "failed":
+            if o.output and o.status not in ("passed", "waived"):
                 log = "".join(c if c.isalnum() else "_" for c in o.suite.name) + ".log"
                 (self.folder / log).write_text(o.output[-400_000:])
             result = {"machine": self.found, "suites": list(self.rows.values())}
@@ -223,52 +145,104 @@ class Results:
         f = self.found
         lines = [f"{f['gpu']}, driver {f['driver']}, {f['cuda']}, commit {f['commit']}"]
         lines += [
-            f"{r['status']:8} {r['seconds']:7.1f} s  {r['suite']:22} {r['closing'][:120]}"
+            f"{r['status']:8} {r['seconds']:7.1f} s  {r['suite']:34} {r['closing'][:120]}"
             for r in self.rows.values()
         ]
         return "\n".join(lines) + "\n"
 
+    def shown(self, names: list[str]) -> int:
+        """Prints; returns the exit status for the parts of these names."""
+        statuses = [self.rows[n]["status"] if n in self.rows else "not run" for n in names]
+        count = {s: statuses.count(s) for s in ("passed", "failed", "not run", "waived")}
+        print(self.table(), end="")
+        print(", ".join(f"{n} {status}" for status, n in count.items()))
+        return FAILED if count["failed"] else INCOMPLETE if count["not run"] else 0
 
-def main() -> int:
+
+class Clock:
+    """The seconds of one call. A part that had half of them to itself and was not done has failed;
+    one for which less was left did not run."""
+
+    def __init__(self, limit: float):
+        self.limit, self.start = limit, time.monotonic()
+
+    def run(self, suite: Suite, whole: bool = False) -> Outcome:
+        left = self.limit - (time.monotonic() - self.start)
+        if left < 1 and not suite.missing:
+            why = f"the {self.limit:.0f} seconds were used up: call it again"
+            suite = replace(suite, missing=why)
+        longest = left if whole else min(left, self.limit / 2)
+        outcome = suites.run(suite, longest)
+        if outcome.cut and longest < left:
+            outcome.status = "failed"
+            outcome.closing += ", which is half of --limit"
+        elif outcome.cut:
+            outcome.closing += f" as the {self.limit:.0f} seconds were used up: call it again"
+        return outcome
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Checks flambeau on the GPU of this machine.")
     parser.add_argument("output", nargs="?", default=str(ROOT / "build" / "gpu_check"))
     parser.add_argument("--build", help="a folder with the library and its tests, built elsewhere")
     parser.add_argument("--device", default="cuda", choices=("cuda", "standin"))
     parser.add_argument("--programs", default="", help="a folder of scripts that import torch")
-    parser.add_argument("--only", default="", help="the parts with this in their name")
-    options = parser.parse_args()
-    start = time.monotonic()
+    words = {"action": "append", "default": [], "metavar": "WORD"}
+    parser.add_argument("--only", help="the parts with one of these in their name", **words)
+    parser.add_argument("--without", help="parts that may be left out, the same", **words)
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for this call")
+    return parser.parse_args()
+
+
+def named(words: list[str], parts: list[Suite], option: str) -> list[Suite]:
+    for word in words:
+        if not any(word in part.name for part in parts):
+            names = "\n  ".join(part.name for part in parts)
+            sys.exit(f"{option} {word}: no part has this in its name; the parts are\n  {names}")
+    return [part for part in parts if any(word in part.name for word in words)]
+
+
+def main() -> int:
+    options, found = arguments(), {}
+    clock = Clock(options.limit)
     if options.device == "standin":
-        names = {"gpu": "stand-in", "driver": "stand-in", "cuda": "none"} | about()
-        found, options.build = names, options.build or str(ROOT / "build" / "cpu")
+        found = {"gpu": "stand-in", "driver": "stand-in", "cuda": "none"} | about()
+        options.build = options.build or str(ROOT / "build" / "cpu")
     else:
         found = machine(builds=not options.build)
     folder = Path(options.build).resolve() if options.build else BUILD
-    results = Results(Path(options.output), found)
+    made = Parts(folder, options.device)
+    parts = [*made.side_by_side(options.programs), made.timed()]
+    waived = named(options.without, parts, "--without")
+    chosen = named(options.only, parts, "--only") if options.only else parts
 
-    def run(suite: Suite) -> bool:
-        left = LIMIT - (time.monotonic() - start)
-        if left < 5 and not suite.missing:
-            suite.missing = f"the {LIMIT:.0f} seconds were used up: call it again"
-        outcome = suites.run(suite, left)
+    steps = [] if options.build else build(found)
+    outcomes = []
+    for step in steps:
+        outcomes.append(clock.run(step, whole=True))
+        if outcomes[-1].status != "passed":
+            break
+    results = Results(Path(options.output), found | {"library": digest(folder)})
+    for outcome in outcomes:
         results.add(outcome)
-        return outcome.status != "failed"
+    if all(outcome.status == "passed" for outcome in outcomes):
+        check(clock, results, chosen, waived)
+    seconds = time.monotonic() - clock.start
+    status = results.shown([part.name for part in [*steps, *chosen]])
+    print(f"{seconds:.0f} s")
+    return status
 
-    if options.build or all(run(suite) for suite in build(found)):
-        checks = Checks(folder, options.device)
 
-        def is_due(suite: Suite) -> bool:
-            return options.only in suite.name and not results.passed(suite)
-
-        with ThreadPoolExecutor(min(4, len(os.sched_getaffinity(0)))) as pool:
-            listed = checks.side_by_side() + checks.programs(options.programs)
-            list(pool.map(run, filter(is_due, listed)))
-        if is_due(checks.timed()):
-            run(checks.timed())
-    print(results.table(), end="")
-    print(f"{time.monotonic() - start:.0f} s")
-    statuses = [row["status"] for row in results.rows.values()]
-    return 1 if "failed" in statuses else 0
+def check(clock: Clock, results: Results, chosen: list[Suite], waived: list[Suite]) -> None:
+    for part in results.due([part for part in chosen if part in waived]):
+        results.add(Outcome(part, "waived", 0.0, "left out as the caller asked"))
+    due = results.due([part for part in chosen if part not in waived])
+    with ThreadPoolExecutor(min(4, len(os.sched_getaffinity(0)))) as pool:
+        together = [part for part in due if part.name != SPEED]
+        list(pool.map(lambda part: results.add(clock.run(part)), together))
+    for part in due:
+        if part.name == SPEED:
+            results.add(clock.run(part))
 
 
 if __name__ == "__main__":

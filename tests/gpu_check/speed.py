@@ -1,7 +1,7 @@
 """How fast kernels are beside PyTorch's on the GPU that is there: each family's time, the ratio of
-both, and its share of what the GPU can do, which a large copy and a large product of halves by
-PyTorch show. Prints a line of JSON for each; figures are to read and fail nothing. `--beside cpu`
-is a rehearsal with PyTorch on the cpu, in small.
+both, and its share of what the GPU can do, which the better library's large copy and large products
+show. Prints a line of JSON for each; figures are to read and fail nothing. Without a PyTorch there
+are no ratios. `--beside cpu` is a rehearsal with PyTorch on the cpu, in small.
 """
 
 from __future__ import annotations
@@ -10,39 +10,12 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import dataclass
+from pathlib import Path
 
+from families import families
+
+ROOT = Path(__file__).resolve().parents[2]
 LARGE = 1 << 26  # elements
-
-
-@dataclass
-class Family:
-    name: str
-    work: object  # makes, in a library, what is timed
-    moved: int = 0  # bytes that have to be read and written
-    flops: int = 0
-
-
-def families(n, k):
-    """Of about n elements, and products of k x k matrices."""
-    rows, sequence = n // 1024, k // 4
-    heads = (8, 16, sequence, 64)
-    image = 2 * (n // 2048 // 3136 + 1)
-    return [
-        Family("copy", two(n, "float32", lambda m, x, y: y.copy_(x)), moved=8 * n),
-        Family("add f32", two(n, "float32", lambda m, x, y: x + y), moved=12 * n),
-        Family("add bf16", two(n, "bfloat16", lambda m, x, y: x + y), moved=6 * n),
-        Family("gelu bf16", two(n, "bfloat16", lambda m, x, y: call(m).gelu(x)), moved=4 * n),
-        Family("sum f32", two(n, "float32", lambda m, x, y: x.sum()), moved=4 * n),
-        Family("softmax f32", grid(rows, lambda m, x: x.softmax(-1)), moved=8 * n),
-        Family("layer_norm f32", grid(rows, lambda m, x: call(m).layer_norm(x, (1024,))), 8 * n),
-        Family("transpose f32", grid(rows, lambda m, x: x.t().contiguous()), moved=8 * n),
-        Family("adam f32", adam(n // 4), moved=7 * n),
-        Family("matmul f32", square(k, "float32"), flops=2 * k**3),
-        Family("matmul bf16", square(k, "bfloat16"), flops=2 * k**3),
-        Family("conv2d bf16", conv(image), flops=2 * image * 64 * 64 * 9 * 3136),
-        Family("attention bf16", attend(heads), flops=4 * 8 * 16 * sequence**2 * 64),
-    ]
 
 
 class At:
@@ -57,63 +30,6 @@ class At:
     def wait(self):
         if self.device == "cuda":
             self.library.cuda.synchronize()
-
-
-def call(m):
-    return m.nn.functional
-
-
-def drawn(m, size, dtype):
-    return m.rand(size, device=m.device, dtype=m.float32).to(getattr(m, dtype))
-
-
-def two(n, dtype, f):
-    def make(m):
-        x, y = drawn(m, (n,), dtype), drawn(m, (n,), dtype)
-        return lambda: f(m, x, y)
-
-    return make
-
-
-def grid(rows, f):
-    def make(m):
-        x = drawn(m, (rows, 1024), "float32")
-        return lambda: f(m, x)
-
-    return make
-
-
-def square(k, dtype):
-    def make(m):
-        a, b = drawn(m, (k, k), dtype), drawn(m, (k, k), dtype)
-        return lambda: a @ b
-
-    return make
-
-
-def conv(image):
-    def make(m):
-        x, w = drawn(m, (image, 64, 56, 56), "bfloat16"), drawn(m, (64, 64, 3, 3), "bfloat16")
-        return lambda: call(m).conv2d(x, w, padding=1)
-
-    return make
-
-
-def attend(heads):
-    def make(m):
-        q, k, v = (drawn(m, heads, "bfloat16") for _ in range(3))
-        return lambda: call(m).scaled_dot_product_attention(q, k, v)
-
-    return make
-
-
-def adam(n):
-    def make(m):
-        parameter = drawn(m, (n,), "float32").requires_grad_()
-        parameter.grad = drawn(m, (n,), "float32")
-        return m.optim.Adam([parameter]).step
-
-    return make
 
 
 def microseconds(m, make, times=10, rounds=5):
@@ -133,6 +49,7 @@ def microseconds(m, make, times=10, rounds=5):
             event.synchronize()
         passed = events[0].elapsed_time(events[1]) / 1e3 if events else time.perf_counter() - start
         best = min(best, 1e6 * passed / times)
+    del run
     if m.device == "cuda":
         m.cuda.empty_cache()
     return best
@@ -157,46 +74,59 @@ def training_step(m, steps=200):
     return best
 
 
-def measured(ours, theirs, n=LARGE, k=4096, beside="cuda", **how):
+def row(name, times):
+    """Of ours and, where it was there, PyTorch's."""
+    ratio = round(times[0] / times[1], 3) if len(times) > 1 else None
+    named = dict(zip(("flambeau_us", "torch_us"), (round(t, 2) for t in times), strict=False))
+    return {"name": name} | named | {"ratio": ratio}
+
+
+def measured(ours, theirs=None, n=LARGE, k=4096, beside="cuda", **how):
     """A row for each family, and for the training step."""
-    ours, theirs = At(ours, "cuda"), At(theirs, beside)
-    found = [(f, *(microseconds(m, f.work, **how) for m in (ours, theirs))) for f in families(n, k)]
-    copied = max(f.moved / their for f, _, their in found if f.name == "copy")
-    multiplied = max(f.flops / their for f, _, their in found if f.name == "matmul bf16")
-    for f, our, their in found:
-        row = {"name": f.name, "flambeau_us": round(our, 2), "torch_us": round(their, 2)}
-        row["ratio"] = round(our / their, 3)
-        row["of_the_ceiling"] = round((f.moved / copied or f.flops / multiplied) / our, 3)
-        if f.name in ("copy", "matmul bf16"):
-            row["ceiling"] = (
-                f"{copied / 1e3:.0f} GB/s" if f.moved else f"{multiplied / 1e6:.0f} TF/s"
-            )
-        yield row
+    libraries = [At(ours, "cuda")] + ([At(theirs, beside)] if theirs else [])
+    found = [(f, [microseconds(m, f.work, **how) for m in libraries]) for f in families(n, k)]
+    most = {f.name: (f.moved or f.flops) / min(times) for f, times in found}
+    for f, times in found:
+        share = (f.moved or f.flops) / most[f.ceiling] / times[0]
+        more = {"of_the_ceiling": round(share, 3)}
+        if f.name == f.ceiling:
+            rate = most[f.name]
+            more["ceiling"] = f"{rate / 1e3:.0f} GB/s" if f.moved else f"{rate / 1e6:.1f} TF/s"
+        yield row(f.name, times) | more
     steps = 200 if beside == "cuda" else 2
-    our, their = training_step(ours, steps), training_step(theirs, steps)
-    yield {
-        "name": "training step",
-        "flambeau_us": round(our, 1),
-        "torch_us": round(their, 1),
-        "ratio": round(our / their, 3),
-    }
+    yield row("training step", [training_step(m, steps) for m in libraries])
+
+
+def libraries(beside):
+    """flambeau, and PyTorch or none."""
+    sys.path.insert(0, str(ROOT))
+    from tests.torch import run
+
+    try:
+        return run.load(standin=beside == "cpu")
+    except SystemExit:
+        import flambeau
+
+        return flambeau, None
 
 
 def main() -> int:
-    import flambeau
-    import torch
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--beside", default="cuda")
     beside = parser.parse_args().beside
     small = {"n": 1 << 13, "k": 32, "times": 1, "rounds": 1} if beside != "cuda" else {}
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    flambeau, torch = libraries(beside)
+    if torch:
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     ratios = []
-    for row in measured(flambeau, torch, beside=beside, **small):
-        print(json.dumps(row), flush=True)
-        ratios.append(row["ratio"])
-    middle = sorted(ratios)[len(ratios) // 2]
-    print(f"{len(ratios)} families passed by; in the middle {middle:.2f} of PyTorch's time")
+    for found in measured(flambeau, torch, beside=beside, **small):
+        print(json.dumps(found), flush=True)
+        ratios.append(found["ratio"])
+    if torch:
+        middle = sorted(ratios)[len(ratios) // 2]
+        print(f"{len(ratios)} families passed by; in the middle {middle:.2f} of PyTorch's time")
+    else:
+        print(f"{len(ratios)} families passed by; no ratios, as there is no PyTorch")
     return 0
 
 

@@ -17,8 +17,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.getoption("--device") != "cuda":
-        os.environ.setdefault("FLAMBEAU_SIM", "devices=2,memory=256MiB")
+    os.environ.setdefault("FLAMBEAU_SIM", "devices=2,memory=256MiB")
 
 
 def pytest_generate_tests(metafunc):

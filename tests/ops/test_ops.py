@@ -60,7 +60,7 @@ def test_memory_of_results(name, device):
 def test_errors(name, device):
     checks.wrong_dtypes(ROWS[name], device)
     checks.wrong_shape(ROWS[name], device)
-    checks.wrong_device(ROWS[name], "sim:1")
+    checks.wrong_device(ROWS[name], "sim:0")
     checks.refusals(ROWS[name], device)
 
 

@@ -32,7 +32,7 @@ def test_both_statistics_are_on_the_operand_s_device():
     x, mean, var, weight, bias = batch_norm_parts("cpu")
     kept = binding.array(mean).copy()
     try:
-        flambeau.nn.functional.batch_norm(x, mean, var.to("sim:1"), training=True)
+        flambeau.nn.functional.batch_norm(x, mean, var.to("sim:0"), training=True)
     except RuntimeError as e:
         assert "same device" in str(e) and "running_var" in str(e)
     else:

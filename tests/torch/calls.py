@@ -178,7 +178,7 @@ def valid(row):
         return
     for form in every + keyword_forms(row):
         for case in cases(row, row.dtypes[0]):
-            yield call(form, case, gradient=form is every[0] or form.changes)
+            yield call(form, case, gradient=not form.keywords)
     changing = [f for f in every if f.changes][:1]
     for form in {id(f): f for f in every[:1] + changing}.values():
         for dtype in ALL:
@@ -192,14 +192,21 @@ def valid(row):
 
 
 def on_a_device(row):
-    """What may come out otherwise there than on the cpu: the first form in the dtypes that train,
-    and one of another layout, with gradients."""
-    for form in forms(row)[:1]:
-        for dtype in ("float32", "float16", "bfloat16"):
-            for case in cases(row, dtype) if dtype in row.dtypes else ():
-                yield call(form, case)
-                if dtype == "float32":
-                    yield call(form, case, "gaps")
+    """What may come out otherwise there than on the cpu, with gradients."""
+    for form, case, layout in cases_on_a_device(row):
+        yield call(form, case, layout)
+
+
+def cases_on_a_device(row):
+    """Every form in the dtypes that train, the first of them in another layout, too; rows that have
+    none of these dtypes in their own first."""
+    train = [d for d in ("float32", "float16", "bfloat16") if d in row.dtypes]
+    for form in forms(row):
+        for dtype in train or row.dtypes[:1]:
+            for case in cases(row, dtype):
+                yield form, case, "dense"
+                if form.spelling == forms(row)[0].spelling and dtype == "float32":
+                    yield form, case, "gaps"
 
 
 def with_out(row):

@@ -26,8 +26,8 @@ APART = {
             "tests/python/test_layers_golden.py compares the layer with PyTorch's numbers",
         ),
         ("max_unpool1d max_unpool2d max_unpool3d", "tests/python/test_functions_golden.py"),
-        ("slice", "what indexing is made of: the expressions have x[a:b]"),
-        ("rpow", "what powers of a number are made of: the expressions have 2 ** x"),
+        ("slice", "what indexing is made of: the expressions have t[1:], t[::2]"),
+        ("rpow", "what powers of a number are made of: the expressions have 2 ** t"),
         ("linear_cross_entropy", "tests/python/test_linear_cross_entropy.py"),
         (
             "cosine_window gaussian_window general_cosine_window exponential_window",

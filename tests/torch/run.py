@@ -1,14 +1,14 @@
 """Compares the op table, and what torch has beside ops, with PyTorch: `make test-torch`.
 
     python tests/torch/run.py [--rows NAME,...] [--samples NAME,...|all] [--layers NAME,...|all]
-                              [--most N] [--all] [--device NAME] [--beside NAME]
+                              [--most N] [--all] [--device NAME] [--beside NAME] [--part K/N]
 
 PyTorch is that of the interpreter named by TORCH_PYTHON, else of .venv-torch, and is imported here
 beside flambeau. Fails on differences that differences.py does not name, and on names there that no
 longer differ. --all prints every difference; --rows looks at some rows only, --samples at PyTorch's
 own samples of some operators or layers (or all), --most at so many per dtype (0: at those that have
 to be refused). --device cuda looks at each row's operation there, in the dtypes that train, with
-gradients, beside PyTorch's on the same device, or on that of --beside.
+gradients, beside PyTorch's on the same device, or on that of --beside; --part at a part of the rows.
 """
 
 from __future__ import annotations
@@ -44,12 +44,16 @@ def torch_folder():
     return folder
 
 
-def load():
+def load(standin=False):
     """flambeau and PyTorch in one process: PyTorch's packages come after those of this one, but
-    while it is imported, as it looks for its CUDA libraries along the path."""
+    while it is imported, as it looks for its CUDA libraries along the path. Over a stand-in for
+    them its product is opened first: what is loaded already would be taken, and that is NVIDIA's.
+    """
     sys.path[:0] = [str(ROOT), str(ROOT / "bindings" / "python"), str(ROOT / "tests" / "ops")]
     import flambeau
 
+    if standin:
+        flambeau.ones(1, 1, device="cuda").mm(flambeau.ones(1, 1, device="cuda"))
     folder = torch_folder()
     sys.path.insert(0, folder)
     import torch
@@ -70,20 +74,22 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--beside", default="")
+    parser.add_argument("--part", default="1/1")
     options = parser.parse_args()
     here = str(pathlib.Path(__file__).resolve().parent)
     sys.path[:] = [p for p in sys.path if p != here]
-    flambeau, torch = load()
+    beside = options.beside or options.device
+    flambeau, torch = load(standin=options.device != beside)
     from tests.torch import expressions, graph, hooks, modules, report, samples, walk, words
+    from tests.harness.part import Part
     from tests.torch.library import Library
 
-    beside = options.beside or options.device
     ours, theirs = Library(flambeau, None, options.device), Library(torch, flambeau, beside)
     asked = (options.rows, options.samples, options.layers)
     rows, operators, layers = (list(filter(None, o.split(","))) for o in asked)
     some = bool(rows or operators or layers) or options.device != "cpu"
     only = (operators or layers) and not rows
-    found = walk.Found() if only else walk.everything(ours, theirs, rows)
+    found = walk.Found() if only else walk.everything(ours, theirs, rows, Part.read(options.part))
     if not some:
         expressions.into(found, ours, theirs)
         graph.into(found, ours, theirs)

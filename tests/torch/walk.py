@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tests.harness.part import Part
 from tests.harness.table import FLOATS, ROWS
 
 from . import calls
@@ -44,11 +45,11 @@ def read_table():
             importlib.import_module(table.stem)
 
 
-def everything(ours, theirs, chosen=()):
+def everything(ours, theirs, chosen=(), part=None):
     """On another device than the cpu without the forms in which only the host has a part."""
     read_table()
     found = Found()
-    for name in sorted(chosen or ROWS):
+    for name in (part or Part(1, 1)).of(sorted(chosen or ROWS)):
         row_into(found, ours, theirs, ROWS[name])
     return found
 

@@ -20,7 +20,7 @@ differs(
 )
 differs(
     "(mode) (nn.functional.dropout) (nn.functional.linear_cross_entropy) (nn.functional.pad) "
-    "(ormqr) (sgn)",
+    "(ormqr) (sgn) dropout sign",
     "second backward",
     "works",
     "PyTorch saves operands that the gradient does not need, or whose elements are none",
