@@ -53,6 +53,7 @@ static void test_graphs_share_a_pool(void) {
   y = flam_add_f64(x, 1);
   CHECK(flam_graph_capture_end(first) == FLAM_OK);
   in.pool = flam_graph_pool(first);
+  CHECK(flam_memory_pool_device(in.pool) == flam_tensor_device(x));
   in.capture_error_mode = FLAM_CAPTURE_THREAD_LOCAL;
   CHECK(flam_graph_capture_begin(second, &in) == FLAM_OK);
   z = flam_mul_f64(y, 10);

@@ -104,6 +104,33 @@ def test_an_empty_variable_hides_none_of_cudas():
     assert "went on" not in told and "index 7 is out of bounds" in told
 
 
+CAPTURES = """
+import flambeau as torch
+
+x, at = torch.arange(4.0, device="cuda"), torch.zeros(2, dtype=torch.long, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x[at] * 2
+at.fill_(3)
+graph.replay()
+assert y.tolist() == [6, 6]
+at.fill_(7)
+try:
+    graph.replay()
+    print("went on")
+    torch.cuda.synchronize()
+except RuntimeError as e:
+    print(e)
+"""
+
+
+@pytest.mark.parametrize("blocks", ["", "1"])
+def test_launches_that_block_can_be_captured(blocks):
+    lazy = {"FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy"}
+    told = run(CAPTURES, **lazy, CUDA_LAUNCH_BLOCKING=blocks)
+    assert told.startswith("went on\n") == (not blocks) and "index 7 is out of bounds" in told
+
+
 PINS = """
 import flambeau as torch
 
