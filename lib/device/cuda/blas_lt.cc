@@ -28,6 +28,7 @@ Functions load() {
       Library::open({"cuBLASLt", sonames, wheels, "pip install nvidia-cublas", too_old});
   Functions f{};
   lib.bind(f.version, "cublasLtGetVersion");
+  lib.bind(f.status_name, "cublasLtGetStatusName");
   lib.bind(f.create, "cublasLtCreate");
   lib.bind(f.desc_create, "cublasLtMatmulDescCreate");
   lib.bind(f.desc_set, "cublasLtMatmulDescSetAttribute");

@@ -22,7 +22,8 @@ thread_local bool in_host_function = false;
 namespace {
 
 thread_local cudaError_t t_last = cudaSuccess;
-std::atomic<pid_t> g_initialised{0};  // by this process
+thread_local cudaError_t t_failed = cudaSuccess;  // since a library was entered
+std::atomic<pid_t> g_initialised{0};              // by this process
 
 cudaError_t meaning(Status status) {
   switch (status) {
@@ -75,6 +76,15 @@ class Failure {
   const char* hit_ = nullptr;
 } g_failure;
 
+standin_call enter(const char* name) {
+  const Call call(name);
+  call.needs_context();
+  t_failed = cudaSuccess;
+  return {call.current, call.is_unsafe(), call.returns(cudaSuccess)};
+}
+[[maybe_unused]] const bool offered =
+    (standin_offers_calls(enter, [] { return int(t_failed); }), true);
+
 }  // namespace
 
 Call::Call(const char* n, bool initialises)
@@ -91,8 +101,8 @@ cudaError_t Call::breach(cudaError_t error, const std::string& text) const {
 }
 
 cudaError_t Call::returns(cudaError_t error) const {
-  if (injected != cudaSuccess) return t_last = injected;
-  if (error != cudaSuccess && error != cudaErrorNotReady) t_last = error;
+  if (injected != cudaSuccess) return t_last = t_failed = injected;
+  if (error != cudaSuccess && error != cudaErrorNotReady) t_last = t_failed = error;
   return error;
 }
 

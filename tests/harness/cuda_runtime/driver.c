@@ -102,6 +102,15 @@ SHOWN void standin_enqueues(void *stream, const char *name, void (*run)(void *, 
   way(stream, name, run, call, bytes);
 }
 
+static struct standin_call (*enter)(const char *name);
+static int (*failed)(void);
+SHOWN void standin_offers_calls(struct standin_call (*enters)(const char *), int (*fails)(void)) {
+  enter = enters;
+  failed = fails;
+}
+SHOWN struct standin_call standin_enters(const char *name) { return enter(name); }
+SHOWN int standin_failed(void) { return failed(); }
+
 static const struct standin_tracer *tracer;
 SHOWN void standin_offers_tracer(const struct standin_tracer *given) { tracer = given; }
 SHOWN const struct standin_tracer *standin_traces(void) { return tracer; }

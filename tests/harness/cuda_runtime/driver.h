@@ -26,6 +26,15 @@ void standin_offers(void (*enqueue)(void* stream, const char* name, void (*run)(
 void standin_enqueues(void* stream, const char* name, void (*run)(void*, const void*),
                       const void* call, size_t bytes);
 
+/* A library's call into CUDA: the thread's device, whether a capture forbids it to allocate, and
+ * the cudaError_t that a test asked for instead of success; then what else went wrong in it. */
+struct standin_call {
+  int device, unsafe, error;
+};
+void standin_offers_calls(struct standin_call (*enter)(const char* name), int (*failed)(void));
+struct standin_call standin_enters(const char* name);
+int standin_failed(void);
+
 /* What devices ran (0: a kernel, 1: a copy, 2: a fill), on the host's steady clock, and the number
  * that the thread which launched it had named. */
 struct standin_activity {
