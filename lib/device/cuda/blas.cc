@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "device/allocator.h"
 #include "device/cuda/blas_lt.h"
 #include "device/cuda/blas_plan.h"
 #include "device/cuda/status.h"
@@ -196,15 +195,14 @@ class Blas {
 
 // Memory for the duration of one enqueue; the allocator reuses it in the stream's order.
 struct Workspace {
-  Block* block = nullptr;
-  Workspace(Stream s, size_t bytes) {
+  Memory memory;
+  Workspace(Device d, size_t bytes) {
     OpLabel label("matmul workspace");
-    if (bytes) block = allocator_of(s.device).allocate(bytes, s.id);
+    memory = allocate(d, bytes);
   }
-  ~Workspace() { deallocate(block); }
+  ~Workspace() { deallocate(memory.block); }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
-  void* data() const { return block ? block->data : nullptr; }
 };
 
 // alpha and beta in the type that the product is scaled in.
@@ -227,12 +225,12 @@ hal::Status run(Stream s, const hal::Matmul& p) {
   const std::optional<lt::Heuristic> chosen =
       blas.algorithm(key_of(*plan, p, types, by, s.device.index), handle, d, by);
   if (!chosen) return hal::Status::unsupported;
-  const Workspace workspace(s, chosen->workspace);
+  const Workspace workspace(s.device, chosen->workspace);
   const bool wide = types.scale == lt::kReal64;
   const Scalar alpha(p.alpha, wide), beta(plan->has_c ? p.beta : 0, wide);
   ok(f->matmul(handle, d.desc, &alpha, plan->first_data, d.first, plan->second_data, d.second,
-               &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen->algo, workspace.data(),
-               chosen->workspace, native_stream(s)),
+               &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen->algo,
+               workspace.memory.data, chosen->workspace, native_stream(s)),
      "the product");
   return hal::Status::ok;
 }

@@ -244,6 +244,12 @@ SHOWN int cublasLtMatmul(Handle, Desc desc, const void* alpha, const void* a, La
   };
   const Product call{*desc, *a_layout, *b_layout, *c_layout,     *d_layout,   a,
                      b,     c,         d,         scalar(alpha), scalar(beta)};
-  standin_enqueues(stream, "cublasLtMatmul", run, &call, sizeof call);
+  const standin_access touched[] = {{a, sizes[0], 0},
+                                    {b, sizes[1], 0},
+                                    {c, call.beta != 0 ? sizes[2] : 0, 0},
+                                    {d, sizes[3], 1},
+                                    {desc->bias, desc->epilogue & kBias ? sizes[4] : 0, 0},
+                                    {workspace, bytes, 1}};
+  standin_enqueues(stream, "cublasLtMatmul", run, &call, sizeof call, touched, std::size(touched));
   return kSuccess;
 }
