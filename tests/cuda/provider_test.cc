@@ -137,10 +137,10 @@ TEST(Contexts, AppearWhereTheProgramWorks) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto works_on_one = [] {
     std::vector<float> given = counted(100), back(100);
+    const StreamScope on(create_stream(kCuda1));
     const Buffer a(kCuda1, 100);
     const Memory pinned = allocate_pinned(400);
     set_current_device(kCuda1);
-    const StreamScope on(create_stream(kCuda1));
     copy_bytes(a.data(), kCuda1, given.data(), kCpu, 400, false);
     copy_bytes(pinned.data, kCpu, a.data(), kCuda1, 400, true);
     Event done(kCuda1);

@@ -230,15 +230,14 @@ class Blas {
 
 // Memory for the duration of one enqueue; the allocator reuses it in the stream's order.
 struct Workspace {
-  Block* block = nullptr;
-  Workspace(Stream s, size_t bytes) {
+  Memory memory;
+  Workspace(Device d, size_t bytes) {
     OpLabel label("matmul workspace");
-    if (bytes) block = allocator_of(s.device).allocate(bytes, s.id);
+    memory = allocate(d, bytes);
   }
-  ~Workspace() { deallocate(block); }
+  ~Workspace() { deallocate(memory.block); }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
-  void* data() const { return block ? block->data : nullptr; }
 };
 
 // alpha and beta in the type that the product is scaled in.
@@ -264,13 +263,13 @@ hal::Status run(Stream s, const hal::Matmul& p) {
   if (!chosen)
     return left_to_us(cat_text("it has no algorithm for a product of [", p.m, ", ", p.k, "] by [",
                                p.k, ", ", p.n, "] of dtype ", name_of(p.dtype)));
-  const Workspace workspace(s, chosen->workspace);
+  const Workspace workspace(s.device, chosen->workspace);
   const bool wide = types.scale == lt::kReal64;
   const Scalar alpha(p.alpha, wide), beta(plan->has_c ? p.beta : 0, wide);
   const int status =
       f->matmul(handle, d.desc, &alpha, plan->first_data, d.first, plan->second_data, d.second,
-                &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen->algo, workspace.data(),
-                chosen->workspace, native_stream(s));
+                &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen->algo,
+                workspace.memory.data, chosen->workspace, native_stream(s));
   if (meaning(status) == hal::Status::unsupported) blas.keep(key, std::nullopt);
   ok(status, "the product");
   return hal::Status::ok;

@@ -296,6 +296,13 @@ SHOWN int cublasLtMatmul(Handle handle, Desc desc, const void* alpha, const void
     return wide ? *static_cast<const double*>(p) : double(*static_cast<const float*>(p));
   };
   const Product call{p.desc, p.a, p.b, p.c, p.d, a, b, c, d, scalar(alpha), scalar(beta)};
-  standin_enqueues(stream, "cublasLtMatmul", run, &call, sizeof call);
+  const void* const bias = p.desc.bias;
+  const standin_access touched[] = {{a, bytes_of(p.a), 0},
+                                    {b, bytes_of(p.b), 0},
+                                    {c, call.beta != 0 ? bytes_of(p.c) : 0, 0},
+                                    {d, bytes_of(p.d), 1},
+                                    {bias, bias ? p.d.rows * bytes_of(p.d.type) : 0, 0},
+                                    {workspace, bytes, 1}};
+  standin_enqueues(stream, "cublasLtMatmul", run, &call, sizeof call, touched, std::size(touched));
   return standin_failed() ? kExecutionFailed : int(kSuccess);
 }

@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "device/cuda/context.h"
+#include "device/sim/control.h"
+#include "device/sim/machine.h"
 #include "driver.h"
 
 namespace cuda_runtime {
 
 using flambeau::hal::Status;
+using flambeau::sim::Machine;
 
 thread_local int current_device = 0;
 thread_local int captures = 0;
@@ -53,22 +56,32 @@ class Failure {
   }
   const char* clear() {
     const std::lock_guard lock(mutex_);
+    if (stays())
+      for (int i = 0; i < devices().device_count(); ++i) flambeau::sim::revive(i);
     times_ = 0;
     return std::exchange(hit_, nullptr);
   }
   cudaError_t answer(const char* call) {
     const std::lock_guard lock(mutex_);
-    const bool stays =
-        hit_ && error_ >= cudaErrorIllegalAddress && error_ <= cudaErrorLaunchFailure;
-    if (stays) return error_;
+    if (stays()) return error_;
     if (times_ == 0 || (!name_.empty() && name_ != call)) return cudaSuccess;
     if (passed_ > 0) return --passed_, cudaSuccess;
     --times_;
     hit_ = call;
+    if (stays()) lose_devices();
     return error_;
   }
 
  private:
+  bool stays() const { return hit_ && is_sticky(error_); }
+  // What they had to do is not done, and nothing is asked of them any more.
+  void lose_devices() const {
+    Machine& m = Machine::instance();
+    const auto lock = m.lock();
+    for (int i = 0; i < devices().device_count(); ++i)
+      m.device(i) = {cudaGetErrorString(error_), true};
+  }
+
   std::mutex mutex_;
   std::string name_;
   cudaError_t error_ = cudaSuccess;
@@ -124,7 +137,7 @@ std::set<int> contexts() {
     if (flambeau::cuda::has_context(i)) all.insert(i);
   return all;
 }
-bool is_initialised() { return g_initialised != 0; }
+bool is_initialised() { return g_initialised == getpid(); }
 int breaches() { return standin_breaches(); }
 void forgive() { standin_forgive(); }
 

@@ -137,12 +137,40 @@ cudaError_t cudaDeviceSynchronize() {
   X(cudaErrorInvalidDevice, "invalid device ordinal")                                    \
   X(cudaErrorInvalidResourceHandle, "invalid resource handle")                           \
   X(cudaErrorNotReady, "device not ready")                                               \
-  X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                 \
-  X(cudaErrorLaunchFailure, "unspecified launch failure")                                \
   X(cudaErrorNotPermitted, "operation not permitted")                                    \
   X(cudaErrorNotSupported, "operation not supported")                                    \
   X(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution")       \
   X(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")
+
+// Of these NVIDIA says that the process has to be started again.
+#define CUDA_LOSSES(X)                                                                      \
+  X(cudaErrorECCUncorrectable, "uncorrectable ECC error encountered")                       \
+  X(cudaErrorNvlinkUncorrectable, "uncorrectable NVLink error detected")                    \
+  X(cudaErrorContained, "Invalid access of peer GPU memory over nvlink, or of hardware")    \
+  X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                    \
+  X(cudaErrorLaunchTimeout, "the launch timed out and was terminated")                      \
+  X(cudaErrorContextIsDestroyed, "context is destroyed")                                    \
+  X(cudaErrorAssert, "device-side assert triggered")                                        \
+  X(cudaErrorHardwareStackError, "hardware stack error")                                    \
+  X(cudaErrorIllegalInstruction, "an illegal instruction was encountered")                  \
+  X(cudaErrorMisalignedAddress, "misaligned address")                                       \
+  X(cudaErrorInvalidAddressSpace, "operation not supported on global/shared address space") \
+  X(cudaErrorInvalidPc, "invalid program counter")                                          \
+  X(cudaErrorLaunchFailure, "unspecified launch failure")                                   \
+  X(cudaErrorTensorMemoryLeak, "tensor memory not completely freed")                        \
+  X(cudaErrorMpsClientTerminated, "MPS client terminated")                                  \
+  X(cudaErrorExternalDevice, "an async error has occurred in an external entity")
+
+bool cuda_runtime::is_sticky(cudaError_t error) {
+  switch (error) {
+#define X(name, text) case name:
+    CUDA_LOSSES(X)
+#undef X
+    return true;
+    default:
+      return false;
+  }
+}
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
@@ -150,6 +178,7 @@ const char* cudaGetErrorName(cudaError_t error) {
   case name:          \
     return #name;
     CUDA_ERRORS(X)
+    CUDA_LOSSES(X)
 #undef X
     default:
       return "cudaErrorUnknown";
@@ -162,6 +191,7 @@ const char* cudaGetErrorString(cudaError_t error) {
   case name:          \
     return text;
     CUDA_ERRORS(X)
+    CUDA_LOSSES(X)
 #undef X
     default:
       return "unknown error";
