@@ -139,8 +139,8 @@ TEST(Contexts, AppearWhereTheProgramWorks) {
     std::vector<float> given = counted(100), back(100);
     set_current_device(kCuda1);
     const Memory pinned = allocate_pinned(400);  // before anything says where, but that
-    const Buffer a(kCuda1, 100);
     const StreamScope on(create_stream(kCuda1));
+    const Buffer a(kCuda1, 100);
     copy_bytes(a.data(), kCuda1, given.data(), kCpu, 400, false);
     copy_bytes(pinned.data, kCpu, a.data(), kCuda1, 400, true);
     Event done(kCuda1);

@@ -33,6 +33,9 @@ Status meaning(cudaError_t error) {
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorContextIsDestroyed:
     case cudaErrorExternalDevice:
+    case cudaErrorContained:
+    case cudaErrorTensorMemoryLeak:
+    case cudaErrorMpsClientTerminated:
       return Status::device_lost;
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidKernelImage:

@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "device/cuda/context.h"
+#include "device/sim/control.h"
+#include "device/sim/machine.h"
 #include "driver.h"
 
 namespace cuda_runtime {
 
 using flambeau::hal::Status;
+using flambeau::sim::Machine;
 
 thread_local int current_device = 0;
 thread_local int captures = 0;
@@ -22,7 +25,8 @@ thread_local bool in_host_function = false;
 namespace {
 
 thread_local cudaError_t t_last = cudaSuccess;
-std::atomic<pid_t> g_initialised{0};  // by this process
+thread_local cudaError_t t_failed = cudaSuccess;  // since a library was entered
+std::atomic<pid_t> g_initialised{0};              // by this process
 
 cudaError_t meaning(Status status) {
   switch (status) {
@@ -52,28 +56,47 @@ class Failure {
   }
   const char* clear() {
     const std::lock_guard lock(mutex_);
+    if (stays())
+      for (int i = 0; i < devices().device_count(); ++i) flambeau::sim::revive(i);
     times_ = 0;
     return std::exchange(hit_, nullptr);
   }
   cudaError_t answer(const char* call) {
     const std::lock_guard lock(mutex_);
-    const bool stays =
-        hit_ && error_ >= cudaErrorIllegalAddress && error_ <= cudaErrorLaunchFailure;
-    if (stays) return error_;
+    if (stays()) return error_;
     if (times_ == 0 || (!name_.empty() && name_ != call)) return cudaSuccess;
     if (passed_ > 0) return --passed_, cudaSuccess;
     --times_;
     hit_ = call;
+    if (stays()) lose_devices();
     return error_;
   }
 
  private:
+  bool stays() const { return hit_ && is_sticky(error_); }
+  // What they had to do is not done, and nothing is asked of them any more.
+  void lose_devices() const {
+    Machine& m = Machine::instance();
+    const auto lock = m.lock();
+    for (int i = 0; i < devices().device_count(); ++i)
+      m.device(i) = {cudaGetErrorString(error_), true};
+  }
+
   std::mutex mutex_;
   std::string name_;
   cudaError_t error_ = cudaSuccess;
   int passed_ = 0, times_ = 0;
   const char* hit_ = nullptr;
 } g_failure;
+
+standin_call enter(const char* name) {
+  const Call call(name);
+  call.needs_context();
+  t_failed = cudaSuccess;
+  return {call.current, call.is_unsafe(), call.returns(cudaSuccess)};
+}
+[[maybe_unused]] const bool offered =
+    (standin_offers_calls(enter, [] { return int(t_failed); }), true);
 
 }  // namespace
 
@@ -91,8 +114,8 @@ cudaError_t Call::breach(cudaError_t error, const std::string& text) const {
 }
 
 cudaError_t Call::returns(cudaError_t error) const {
-  if (injected != cudaSuccess) return t_last = injected;
-  if (error != cudaSuccess && error != cudaErrorNotReady) t_last = error;
+  if (injected != cudaSuccess) return t_last = t_failed = injected;
+  if (error != cudaSuccess && error != cudaErrorNotReady) t_last = t_failed = error;
   return error;
 }
 
@@ -114,7 +137,7 @@ std::set<int> contexts() {
     if (flambeau::cuda::has_context(i)) all.insert(i);
   return all;
 }
-bool is_initialised() { return g_initialised != 0; }
+bool is_initialised() { return g_initialised == getpid(); }
 int breaches() { return standin_breaches(); }
 void forgive() { standin_forgive(); }
 
