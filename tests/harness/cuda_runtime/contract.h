@@ -63,15 +63,16 @@ std::set<int> contexts();                      // devices that have one
 const std::set<std::pair<int, int>>& peers();  // (from, to) between which copies go directly
 bool is_initialised();                         // CUDA, by this process
 int breaches();                                // so far
-void forgive();                                // a test broke it on purpose
+void forgive();                                // a test broke it, or left things, on purpose
 
 // What a program has of all devices now.
 struct Held {
-  size_t streams, events, graphs, bytes;
+  size_t streams, events, graphs, bytes, registered;
   bool operator==(const Held&) const = default;
 };
 Held held();
-extern std::atomic<size_t> graphs;  // captured and executable ones
+size_t graphs();      // captured and executable ones
+size_t registered();  // pieces of the host's memory
 
 // From now on the call of the function (of any where it is null) after `passed` of them answers
 // with this error, and so do the ones after it, `times` in all. One that is sticky loses the

@@ -83,6 +83,7 @@ enum cudaStreamCaptureStatus {
 enum : unsigned {
   cudaStreamNonBlocking = 1,
   cudaHostAllocPortable = 1,
+  cudaMemAttachGlobal = 1,
   cudaEventDefault = 0,
   cudaEventDisableTiming = 2
 };
@@ -131,6 +132,7 @@ const char* cudaGetErrorString(cudaError_t error);
 // memory
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes);
 cudaError_t cudaMalloc(void** out, size_t bytes);
+cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned flags);
 cudaError_t cudaFree(void* data);
 cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* data);

@@ -57,7 +57,7 @@ cudaError_t check_event(const Call& call, cudaEvent_t event, bool of_this_device
 }  // namespace
 
 Held cuda_runtime::held() {
-  Held all{0, 0, graphs, 0};
+  Held all{0, 0, graphs(), 0, registered()};
   for (int i = 0; i < devices().device_count(); ++i) {
     size_t free = 0, total = 0;
     devices().memory_info(i, &free, &total);
