@@ -1,4 +1,5 @@
 // Devices as values, which ones exist, the current one, and streams and events over them.
+#include <optional>
 #include <thread>
 
 #include "device/devices.h"
@@ -65,6 +66,30 @@ TEST_F(Devices, CurrentStreamIsPerThreadAndDevice) {
     std::thread([] { EXPECT_EQ(current_stream(kFirst), default_stream(kFirst)); }).join();
   }
   EXPECT_EQ(current_stream(kFirst), default_stream(kFirst));
+}
+
+// What a thread leaves to its end may have come before all that the device keeps for the thread,
+// and then goes after it: what it does there still works, and what fails still says why.
+TEST_F(Devices, WorkAtTheEndOfAThread) {
+  static std::string text;
+  struct Late {
+    std::optional<Buffer> kept;
+    ~Late() {
+      for (int i = 0; i < 100; ++i) {
+        add_one(current_stream(kFirst), kept->data(), 1024);
+        const Buffer other(kFirst, 4096);
+      }
+      text = message_of([] { Buffer more(kFirst, size_t(1) << 40); });
+      kept.reset();
+    }
+  };
+  std::thread([] {
+    thread_local Late late;
+    late.kept.emplace(kFirst, 4096);
+    fill_bytes(late.kept->data(), kFirst, 0, 4096);
+    EXPECT_NE(code_of([] { Buffer more(kFirst, size_t(1) << 40); }), Code::ok);
+  }).join();
+  EXPECT_NE(text.find("out of memory"), text.npos) << text;
 }
 
 TEST_F(Devices, EventsRefuseMisuse) {
