@@ -62,7 +62,8 @@ elseif(folders)
   message(WARNING "flambeau: no GoogleTest (apt package libgtest-dev), so no C++ tests")
 endif()
 
-# Strict C99 programs; the second round runs them over the library with the stand-in for CUDA.
+# Strict C99 programs, on the cpu, on simulated devices, and on cuda over the library with the
+# stand-in.
 file(GLOB c_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/capi/*_test.c)
 foreach(file IN LISTS c_tests)
   get_filename_component(name ${file} NAME_WE)
@@ -77,11 +78,12 @@ foreach(file IN LISTS c_tests)
   endif()
   set_target_properties(capi_${name} PROPERTIES C_EXTENSIONS OFF
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  foreach(library flambeau flambeau_standin_library)
-    set(suffix "")
-    set(environment FLAMBEAU_LIBRARY=$<TARGET_FILE:${library}>)
-    if(library STREQUAL flambeau_standin_library)
-      set(suffix .standin)
+  foreach(run flambeau:cpu: flambeau:sim:.sim flambeau_standin_library:cuda:.standin)
+    string(REGEX MATCH "(.*):(.*):(.*)" matched ${run})
+    set(suffix ${CMAKE_MATCH_3})
+    set(environment FLAMBEAU_LIBRARY=$<TARGET_FILE:${CMAKE_MATCH_1}>
+                    FLAMBEAU_TEST_DEVICE=${CMAKE_MATCH_2})
+    if(suffix)
       list(APPEND environment FLAMBEAU_SIM=devices=2)
     endif()
     add_test(NAME capi.${name}${suffix} COMMAND capi_${name}
