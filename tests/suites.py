@@ -149,9 +149,16 @@ def rust(build: Path) -> list[Suite]:
         "" if os.access("/usr/bin/rustc", os.X_OK) else "no /usr/bin/cargo: apt-get install cargo"
     )
     oldest = {"RUSTC": "/usr/bin/rustc", "RUSTDOC": "/usr/bin/rustdoc"}
+    over = {
+        "CARGO_TARGET_DIR": str(ROOT / "build" / "rust"),
+        "FLAMBEAU_LIBRARY": str(build / "standin" / "libflambeau.so.0"),
+        "FLAMBEAU_TEST_DEVICE": "cuda",
+        "FLAMBEAU_SIM": "devices=2,memory=64MiB",
+    }
     found = {"FLAMBEAU_LIB_DIR": str(build), "LD_LIBRARY_PATH": str(build)}
     return [
         suite("rust", "cargo", test, missing),
+        suite("rust on standin", "cargo", [*test, "--tests"], missing, **over),
         suite("rust oldest", "/usr/bin/cargo", test, debian, **oldest),
         suite("rust linked", "cargo", linked, missing, **found),
         suite("rust docs", "cargo", docs, missing, RUSTDOCFLAGS="-D warnings"),
