@@ -28,7 +28,7 @@ def table(build) -> list[Suite]:
     ]
     for device in ("cpu", "sim", "standin"):
         listed += suites.python_suites(build, device)
-    for device in ("cpu", "sim"):
+    for device in ("cpu", "sim", "standin"):
         listed.append(suites.extreme(build, device))
     listed += suites.instruction_sets(build)
     library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}

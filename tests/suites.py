@@ -65,12 +65,16 @@ def pytest(
     return Suite(name, command, env or {}, missing=missing or missing_modules("pytest", *needs))
 
 
+def library_of(build: Path, device: str) -> dict[str, str]:
+    folder = build / ("standin" if device == "standin" else ".")
+    return {"FLAMBEAU_LIBRARY": str(folder / "libflambeau.so.0")}
+
+
 def python_suites(build: Path, device: str) -> list[Suite]:
     """The op table and the Python package on one device: cpu, sim, cuda, or standin, where a
     stand-in for CUDA's runtime and libraries runs the provider and the kernels on the CPU.
     """
-    library = build / ("standin" if device == "standin" else ".") / "libflambeau.so.0"
-    ops = {"FLAMBEAU_LIBRARY": str(library)}
+    ops = library_of(build, device)
     package = dict(ops)
     if device == "sim":
         package["FLAMBEAU_SIM"] = SIM
@@ -100,9 +104,8 @@ def cuda12(build: Path) -> Suite:
 
 def extreme(build: Path, device: str) -> Suite:
     """Every exported function with arguments that no program should pass."""
-    library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
     name = f"extreme arguments on {device}"
-    return pytest(name, ["tests/extreme"], f"--device={device}", env=library)
+    return pytest(name, ["tests/extreme"], f"--device={device}", env=library_of(build, device))
 
 
 def instruction_sets(build: Path) -> list[Suite]:

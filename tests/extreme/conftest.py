@@ -1,4 +1,4 @@
-"""pytest --device cpu|sim: where the calls run. The simulated devices are there in both."""
+"""pytest --device cpu|sim|standin: where the calls run. The simulated devices are there in all."""
 
 import os
 import pathlib
@@ -7,8 +7,11 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 
+PLACES = {"cpu": "cpu", "sim": "sim:0", "standin": "cuda:0"}
+
+
 def pytest_addoption(parser):
-    parser.addoption("--device", default="cpu", choices=("cpu", "sim"))
+    parser.addoption("--device", default="cpu", choices=PLACES)
 
 
 def pytest_configure(config):
@@ -20,4 +23,4 @@ def pytest_configure(config):
 def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--device")
-        metafunc.parametrize("device", [{"cpu": "cpu", "sim": "sim:0"}[chosen]])
+        metafunc.parametrize("device", [PLACES[chosen]])

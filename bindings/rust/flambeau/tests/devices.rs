@@ -1,5 +1,5 @@
-//! Two GPUs, simulated ones unless others are under test: the variable is set before the first call,
-//! so that this file is one test.
+//! Two GPUs, simulated ones unless others are under test: the variable is set before the first
+//! call, so that this file is one test.
 
 mod place;
 

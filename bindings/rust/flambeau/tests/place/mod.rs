@@ -1,5 +1,5 @@
-//! Where the tensors of a test program are that names no device: FLAMBEAU_TEST_DEVICE, else the cpu.
-//! Set before `main`, since a program's tests run side by side and share it.
+//! Where the tensors of a test program are that names no device: FLAMBEAU_TEST_DEVICE, else the
+//! cpu. Set before `main`, since a program's tests run side by side and share it.
 
 use flambeau::{set_default_device, Device, DeviceType};
 
