@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 
@@ -47,9 +49,18 @@ cudaError_t meaning(Status status) {
   }
 }
 
-// What a test asked for instead of success.
+// What a test asked for instead of success: by fail_calls, or of a whole program by
+// FLAMBEAU_STANDIN_FAIL=<call>:<error>:<passed>:<times>.
 class Failure {
  public:
+  Failure() {
+    const char* given = std::getenv("FLAMBEAU_STANDIN_FAIL");
+    if (!given) return;
+    char call[64];
+    int error = 0;
+    if (std::sscanf(given, "%63[^:]:%d:%d:%d", call, &error, &passed_, &times_) != 4) std::abort();
+    name_ = call, error_ = cudaError_t(error);
+  }
   void set(const char* name, cudaError_t error, int passed, int times) {
     const std::lock_guard lock(mutex_);
     name_ = name ? name : "", error_ = error, passed_ = passed, times_ = times, hit_ = nullptr;
