@@ -81,12 +81,16 @@ def pytest(
     return Suite(name, command, env or {}, missing=missing or missing_modules("pytest", *needs))
 
 
+def library_of(build: Path, device: str) -> dict[str, str]:
+    folder = build / ("standin" if device == "standin" else ".")
+    return {"FLAMBEAU_LIBRARY": str(folder / "libflambeau.so.0")}
+
+
 def python_suites(build: Path, device: str) -> list[Suite]:
     """The op table and the Python package on one device: cpu, sim, cuda, or standin, where a
     stand-in for CUDA's runtime and libraries runs the provider and the kernels on the CPU.
     """
-    library = build / ("standin" if device == "standin" else ".") / "libflambeau.so.0"
-    ops = {"FLAMBEAU_LIBRARY": str(library)}
+    ops = library_of(build, device)
     package = dict(ops)
     if device == "sim":
         package["FLAMBEAU_SIM"] = SIM
@@ -110,9 +114,7 @@ def cuda12(build: Path) -> Suite:
 
 def extreme(build: Path, device: str) -> Suite:
     """Every exported function with arguments that no program should pass."""
-    library = build / ("standin" if device == "standin" else ".") / "libflambeau.so.0"
-    name = f"extreme arguments on {device}"
-    env = {"FLAMBEAU_LIBRARY": str(library)}
+    name, env = f"extreme arguments on {device}", library_of(build, device)
     return replace(pytest(name, ["tests/extreme"], f"--device={device}", env=env), count=4)
 
 
@@ -136,11 +138,15 @@ def of_library(build: Path, devices: tuple[str, ...]) -> list[Suite]:
     """All that concerns a library, on these devices where a suite takes one."""
     library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
     listed = [ctest(build), pytest("exports", ["tests/capi"], env=library), abi()]
+    if "cuda" in devices:  # over the stand-in ctest has them
+        c = ctest(build, "C on cuda")
+        programs = [*c.command, "-R", r"^capi\.[a-z_]+$"]
+        listed.append(replace(c, command=programs, env={"FLAMBEAU_TEST_DEVICE": "cuda"}, count=1))
     for device in devices:
         listed += [*python_suites(build, device), extreme(build, device)]
     for device in devices:
         listed += examples(build, device) if device != "sim" else []  # the cpu's have it
-    return listed + rust(build)
+    return listed + rust(build, devices)
 
 
 def instruction_sets(build: Path) -> list[Suite]:
@@ -167,9 +173,9 @@ def ctest(build: Path, name: str = "C++ and C") -> Suite:
     return Suite(name, command, missing=missing, count=2, part=("-I", "{k},,{n}"))
 
 
-def rust(build: Path) -> list[Suite]:
-    """The crates as they open the library, with the oldest compiler (Debian's), and linked; their
-    documentation.
+def rust(build: Path, devices: tuple[str, ...]) -> list[Suite]:
+    """The crates as they open the library, with the oldest compiler (Debian's), and linked; on
+    device cuda, where these have it or a stand-in for it; their documentation.
     """
     workspace = ROOT / "bindings" / "rust"
     test = ["test", "--locked", "--workspace"]
@@ -186,9 +192,22 @@ def rust(build: Path) -> list[Suite]:
         "" if os.access("/usr/bin/rustc", os.X_OK) else "no /usr/bin/cargo: apt-get install cargo"
     )
     oldest = {"RUSTC": "/usr/bin/rustc", "RUSTDOC": "/usr/bin/rustdoc"}
+    over = {"CARGO_TARGET_DIR": str(ROOT / "build" / "rust"), "FLAMBEAU_TEST_DEVICE": "cuda"}
+    simulated = {"standin": {"FLAMBEAU_SIM": "devices=2,memory=64MiB"}, "cuda": {}}
     found = {"FLAMBEAU_LIB_DIR": str(build), "LD_LIBRARY_PATH": str(build)}
     return [
         suite("rust", "cargo", test, missing),
+        *(
+            suite(
+                f"rust on {device}",
+                "cargo",
+                [*test, "--tests"],
+                missing,
+                **over | library_of(build, device) | simulated[device],
+            )
+            for device in devices
+            if device in simulated
+        ),
         suite("rust oldest", "/usr/bin/cargo", test, debian, **oldest),
         suite("rust linked", "cargo", linked, missing, **found),
         suite("rust docs", "cargo", docs, missing, RUSTDOCFLAGS="-D warnings"),

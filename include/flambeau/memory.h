@@ -195,6 +195,13 @@ FLAM_API flam_memory_pool *flam_memory_pool_new(flam_device device FLAM_DEFAULT(
  */
 FLAM_API void flam_memory_pool_release(FLAM_NULLABLE flam_memory_pool *pool);
 
+/** The device of a pool.
+ *
+ * - `pool`: the pool.
+ * - returns: the device.
+ */
+FLAM_API flam_device flam_memory_pool_device(const flam_memory_pool *pool);
+
 /** Lets this thread's allocations on the pool's device come out of it until the scope is popped.
  *
  * - `pool`: the pool.

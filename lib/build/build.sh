@@ -42,6 +42,10 @@ cached() {  # what the variable $1 was when this preset was configured
 if [ -e "$ninja" ] && [ "$(cached CMAKE_CUDA_COMPILER)" != "${nvcc:-}" ]; then
   stale=1 arguments+=(--fresh)  # what CMake found out belongs to the other compiler
 fi
+if [ -n "${FLAM_WERROR:-}" ]; then  # else it is the compiler's version that says
+  [ "$(cached FLAM_WERROR)" = "$FLAM_WERROR" ] || stale=1
+  arguments+=(-DFLAM_WERROR="$FLAM_WERROR")
+fi
 case $preset in
   cpu | cuda)
     was=$(cached FLAM_NATIVE_ISA)

@@ -9,24 +9,29 @@ if(NOT GTest_FOUND AND EXISTS /usr/src/googletest/CMakeLists.txt)
   set(GTest_FOUND TRUE)
 endif()
 
-# What every test program of a folder shares; `main` is GoogleTest's unless a *_main.cc is there.
-function(flam_cc_tests folder)
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
-  get_filename_component(name ${folder} NAME)
+# A test program out of sources or objects, and the library's objects.
+function(flam_test_program name)
   set(target ${name}_test)
-  add_executable(${target} ${sources} ${FLAM_OBJECTS}
-                           $<TARGET_OBJECTS:flambeau_emulated>)
-  target_include_directories(${target} PRIVATE ${folder} ${PROJECT_SOURCE_DIR})
+  add_executable(${target} ${ARGN} ${FLAM_OBJECTS} $<TARGET_OBJECTS:flambeau_emulated>)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE flambeau_compile ${FLAM_CUDA_LIBRARIES} GTest::gtest)
   if(FLAM_PARTIAL)
     target_link_options(${target} PRIVATE -Wl,-z,now -Wl,--unresolved-symbols=ignore-all)
   endif()
-  if(NOT "${sources}" MATCHES "_main\\.cc")
-    target_link_libraries(${target} PRIVATE GTest::gtest_main)
-  endif()
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+endfunction()
+
+# That of a folder; `main` is GoogleTest's unless a *_main.cc is there.
+function(flam_cc_tests folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  get_filename_component(name ${folder} NAME)
+  flam_test_program(${name} ${sources})
+  target_include_directories(${name}_test PRIVATE ${folder})
+  if(NOT "${sources}" MATCHES "_main\\.cc")
+    target_link_libraries(${name}_test PRIVATE GTest::gtest_main)
+  endif()
 endfunction()
 
 file(GLOB_RECURSE cc_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*_test.cc)
@@ -48,8 +53,8 @@ if(GTest_FOUND)
            COMMAND runtime_test --gtest_filter=Sim.* protection=mapping)
   # All that does not count what segments of their own take.
   set(counting *.FreedBlocks*:*CacheBack*:*ReportSays*:*.Flat*)
-  add_test(NAME runtime.expandable
-           COMMAND runtime_test --gtest_filter=Allocator.*:Graphs.*:Sim.*-${counting}
+  set(expandable Allocator.*:Graphs.*:Sim.*-${counting})
+  add_test(NAME runtime.expandable COMMAND runtime_test --gtest_filter=${expandable}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(runtime.expandable PROPERTIES TIMEOUT 900 ENVIRONMENT
                                           FLAMBEAU_ALLOC_CONF=expandable_segments:True)
@@ -57,7 +62,8 @@ elseif(folders)
   message(WARNING "flambeau: no GoogleTest (apt package libgtest-dev), so no C++ tests")
 endif()
 
-# Strict C99 programs; the second round runs them over the library with the stand-in for CUDA.
+# Strict C99 programs, on the cpu, on simulated devices, and on cuda over the library with the
+# stand-in.
 file(GLOB c_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/capi/*_test.c)
 foreach(file IN LISTS c_tests)
   get_filename_component(name ${file} NAME_WE)
@@ -72,11 +78,12 @@ foreach(file IN LISTS c_tests)
   endif()
   set_target_properties(capi_${name} PROPERTIES C_EXTENSIONS OFF
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  foreach(library flambeau flambeau_standin_library)
-    set(suffix "")
-    set(environment FLAMBEAU_LIBRARY=$<TARGET_FILE:${library}>)
-    if(library STREQUAL flambeau_standin_library)
-      set(suffix .standin)
+  foreach(run flambeau:cpu: flambeau:sim:.sim flambeau_standin_library:cuda:.standin)
+    string(REGEX MATCH "(.*):(.*):(.*)" matched ${run})
+    set(suffix ${CMAKE_MATCH_3})
+    set(environment FLAMBEAU_LIBRARY=$<TARGET_FILE:${CMAKE_MATCH_1}>
+                    FLAMBEAU_TEST_DEVICE=${CMAKE_MATCH_2})
+    if(suffix)
       list(APPEND environment FLAMBEAU_SIM=devices=2)
     endif()
     add_test(NAME capi.${name}${suffix} COMMAND capi_${name}

@@ -85,11 +85,13 @@ int64_t device_property(Device device, std::string_view key) {
 }
 
 const char* device_properties(Device device) {
-  static thread_local std::string text;
-  const DeviceProperties p = flambeau::device_properties(device);
-  text = cat_text("{\"name\": ", json::quoted(p.name), ", \"uuid\": ", json::quoted(p.uuid));
-  for (const NamedProperty& n : numbers_of(p)) text += cat_text(", \"", n.key, "\": ", n.value);
-  return (text += "}").c_str();
+  return text_of_thread([&] {
+    const DeviceProperties p = flambeau::device_properties(device);
+    std::string text =
+        cat_text("{\"name\": ", json::quoted(p.name), ", \"uuid\": ", json::quoted(p.uuid));
+    for (const NamedProperty& n : numbers_of(p)) text += cat_text(", \"", n.key, "\": ", n.value);
+    return text += "}";
+  });
 }
 
 std::tuple<int64_t, int64_t> device_memory_info(Device device) {

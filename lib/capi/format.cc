@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
+#include "capi/quiet.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
@@ -247,9 +248,7 @@ const char* tensor_format(const Tensor& t, int64_t precision, int64_t threshold,
       o.precision >= 0 && o.threshold >= 0 && o.edgeitems >= 0 && o.linewidth > 0 && o.indent >= 0,
       Code::invalid_argument,
       "format: precision, threshold, edgeitems, linewidth and indent must not ", "be negative");
-  static thread_local std::string text;
-  text = formatted(t, o);
-  return text.c_str();
+  return text_of_thread([&] { return formatted(t, o); });
 }
 
 }  // namespace flambeau::capi

@@ -22,6 +22,7 @@
 #include "base/thread_state.h"
 #include "capi/gen/targets.h"
 #include "capi/guard.h"
+#include "capi/quiet.h"
 
 namespace flambeau::capi {
 
@@ -321,7 +322,6 @@ void set_leak_tracking_enabled(bool enabled) {
 }
 
 const char* leak_report() {
-  thread_local std::string text;
   std::map<std::string, int> lines;
   {
     const Locked locked;
@@ -332,9 +332,11 @@ const char* leak_report() {
   std::vector<std::pair<std::string, int>> sorted(lines.begin(), lines.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](auto& a, auto& b) { return a.second > b.second; });
-  text.clear();
-  for (const auto& [what, count] : sorted) text += cat_text(count, " x ", what, "\n");
-  return text.c_str();
+  return text_of_thread([&] {
+    std::string text;
+    for (const auto& [what, count] : sorted) text += cat_text(count, " x ", what, "\n");
+    return text;
+  });
 }
 
 }  // namespace flambeau::capi

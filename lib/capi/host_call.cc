@@ -5,18 +5,20 @@
 #include <utility>
 #include <vector>
 
+#include "base/of_thread.h"
+#include "base/thread_local.h"
 #include "capi/handle_table.h"
 
 namespace flambeau::capi {
 
 namespace {
-thread_local std::vector<const RefCounted*> t_lent;  // while handles are checked
+FLAM_THREAD_LOCAL OfThread<std::vector<const RefCounted*>> t_lent;  // while handles are checked
 }
 
 void lend_for_call(const RefCounted* object) noexcept {
   if (!object) return;
   try {
-    t_lent.push_back(object);
+    t_lent.get().push_back(object);
   } catch (...) {  // without memory it stays lent: no fault is seen later where there is one
   }
   lend(object);
@@ -27,13 +29,14 @@ HostCall::HostCall() noexcept
       own_{{}, nullptr, true},
       frame_(std::exchange(t_frame, &own_)),
       floor_(raise_scope_floor()),
-      lent_(checking_handles ? t_lent.size() : 0),
+      lent_(t_lent.found() ? t_lent.found()->size() : 0),
       modes_(modes),
       label_(t_label),
       current_(current_choice()) {}
 
 HostCall::~HostCall() {
-  for (; checking_handles && t_lent.size() > lent_; t_lent.pop_back()) take_back(t_lent.back());
+  auto* lent = t_lent.found();
+  for (; lent && lent->size() > lent_; lent->pop_back()) take_back(lent->back());
   close_scopes_to_floor();
   own_.release_all("the end of the callback that made it");
   lower_scope_floor(floor_);

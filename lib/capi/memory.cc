@@ -109,6 +109,8 @@ void memory_pool_release(flam_memory_pool* pool) {
   if (pool) pool->release();
 }
 
+Device memory_pool_device(const flam_memory_pool* pool) { return pool->device; }
+
 uint64_t memory_pool_push(flam_memory_pool* pool) {
   const uint32_t before = use_pool(pool->device, pool->id);
   return push_scope(

@@ -6,6 +6,7 @@
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
 #include "capi/hook.h"
+#include "capi/quiet.h"
 #include "capi/scope_stack.h"
 #include "device/label.h"
 #include "nn/owners.h"
@@ -177,9 +178,7 @@ Ref<flam_hook> module_register_hook(flam_module* m, int32_t moment,
 }
 
 const char* module_format(const flam_module* m) {
-  thread_local std::string text;
-  text = nn::format(*m);
-  return text.c_str();
+  return text_of_thread([&] { return nn::format(*m); });
 }
 
 int64_t module_numel(const flam_module* m) {

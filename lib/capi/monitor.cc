@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "capi/gen/targets.h"
+#include "capi/quiet.h"
 #include "device/monitor.h"
 #include "observe/monitor.h"
 
@@ -14,21 +15,15 @@ int64_t monitor_read(Device device, std::string_view key) {
 }
 
 const char* monitor_processes(Device device) {
-  static thread_local std::string text;
-  text = observe::processes_json(device);
-  return text.c_str();
+  return text_of_thread([&] { return observe::processes_json(device); });
 }
 
 const char* monitor_process_list(Device device) {
-  static thread_local std::string text;
-  text = observe::process_list(device);
-  return text.c_str();
+  return text_of_thread([&] { return observe::process_list(device); });
 }
 
 const char* monitor_table() {
-  static thread_local std::string text;
-  text = observe::monitor_table();
-  return text.c_str();
+  return text_of_thread([] { return observe::monitor_table(); });
 }
 
 }  // namespace flambeau::capi

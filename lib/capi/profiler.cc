@@ -45,9 +45,8 @@ void range_end(uint64_t range) {
 
 const char* profile_table(const flam_profile* profile, std::string_view sort_by, int64_t row_limit,
                           bool by_shape, bool by_module) {
-  static thread_local std::string text;
-  text = observe::table(*profile, sort_by, row_limit, {by_shape, by_module});
-  return text.c_str();
+  return text_of_thread(
+      [&] { return observe::table(*profile, sort_by, row_limit, {by_shape, by_module}); });
 }
 
 const char* profile_averages(const flam_profile* profile, bool by_shape, bool by_module) {

@@ -1,8 +1,10 @@
 // Helpers for functions that must not fail: a value in place of an exception, and text that lives
 // until the thread's next call of the same function.
 #pragma once
-#include <memory>
 #include <string>
+
+#include "base/of_thread.h"
+#include "base/thread_local.h"
 
 namespace flambeau::capi {
 
@@ -17,12 +19,14 @@ T or_else(T fallback, F&& f) noexcept {
 
 // Every lambda is a type of its own, so each caller has a text of its own.
 template <class F>
+const char* text_of_thread(F f) {
+  static FLAM_THREAD_LOCAL OfThread<std::string> text;
+  return (text.get() = f()).c_str();
+}
+
+template <class F>
 const char* borrowed_text(F f) noexcept {
-  static thread_local std::unique_ptr<std::string> text;
-  return or_else("", [&]() -> const char* {
-    text = std::make_unique<std::string>(f());
-    return text->c_str();
-  });
+  return or_else("", [&] { return text_of_thread(f); });
 }
 
 }  // namespace flambeau::capi

@@ -32,6 +32,7 @@ void Graph::launch(Stream s) const {
         " cannot be launched on a stream of ", to_string(s.device));
   const probe::Launch mark(device_, nullptr);
   hal::call<&Table::graph_launch>(device_, "graph launch", native_, native_stream(s));
+  wait_where_launches_block(s);
 }
 
 GraphCapture::GraphCapture(Stream s, const MemoryPool& pool, Mode mode) : stream_(s) {

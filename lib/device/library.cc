@@ -114,7 +114,7 @@ Library Library::open(const LibrarySpec& spec) {
   Search search{spec, {}, false, {}};
   void* handle = search.run();
   state().searches[spec.name] = search.tried;
-  if (handle) return Library(spec.name, handle, search.path);
+  if (handle) return Library(spec, handle, search.path);
   if (!search.tried.empty()) search.tried.pop_back();
   throw Error(search.rejected ? Code::library_version : Code::library_missing,
               cat_text(spec.name, search.rejected ? " was found, but in no version that can be used"
@@ -124,8 +124,9 @@ Library Library::open(const LibrarySpec& spec) {
 
 void* Library::symbol(const char* name) const {
   void* address = dlsym(handle_, name);
-  check(address != nullptr, Code::library_version, name_, " at ", path_, " has no function ", name);
-  return address;
+  if (address) return address;
+  throw Error(Code::library_version, cat_text(name_, " at ", path_, " has no function ", name), "",
+              fix_);
 }
 
 void add_library_directory(std::string_view path) {

@@ -28,10 +28,10 @@ class Library {
   const std::string& path() const { return path_; }
 
  private:
-  Library(const char* name, void* handle, std::string path)
-      : name_(name), handle_(handle), path_(std::move(path)) {}
+  Library(const LibrarySpec& spec, void* handle, std::string path)
+      : name_(spec.name), fix_(spec.fix), handle_(handle), path_(std::move(path)) {}
 
-  const char* name_;
+  const char *name_, *fix_;
   void* handle_;  // never closed: its threads and destructors outlive us
   std::string path_;
 };

@@ -26,7 +26,7 @@ Meaning meaning(hal::Status status) {
     case Status::out_of_memory:
       return {Code::out_of_device_memory, "out of memory", ""};
     case Status::device_lost:
-      return {Code::device_lost, "the device is lost: an earlier kernel failed",
+      return {Code::device_lost, "the device is lost: an earlier kernel or the hardware failed",
               "every later call on it fails too; restart the process. The failing kernel is found "
               "by running with CUDA_LAUNCH_BLOCKING=1, or on FLAMBEAU_SIM with schedule=eager"};
     case Status::invalid:

@@ -54,6 +54,9 @@ struct Access {
 // On a cpu stream this calls fn(nullptr, args) before it returns.
 void launch(Stream s, const char* name, KernelFn fn, const void* args, size_t arg_bytes,
             std::span<const Access> accesses);
+// Where launches are to block (CUDA_LAUNCH_BLOCKING): waits for one that has just been made, unless
+// it is only recorded.
+void wait_where_launches_block(Stream s);
 
 void synchronize(Stream s);  // waits
 void synchronize(Device d);  // waits for every stream

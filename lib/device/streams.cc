@@ -17,6 +17,7 @@
 #include "device/call.h"
 #include "device/current.h"
 #include "device/event.h"
+#include "device/graph.h"
 #include "device/limits.h"
 #include "device/probe_launch.h"
 
@@ -163,12 +164,16 @@ void host_function(Stream s, void (*fn)(void* user), void* user) {
   hal::call<&Table::host_function>(s.device, "host function", native_stream(s), fn, user);
 }
 
+void wait_where_launches_block(Stream s) {
+  if (launch_blocking() && !is_capturing(s)) synchronize(s);
+}
+
 void launch(Stream s, const char* name, KernelFn fn, const void* args, size_t arg_bytes,
             std::span<const Access> accesses) {
   if (s.device.is_cpu()) return fn(nullptr, args);
   const probe::Launch mark(s.device, name);
   hal::call<&Table::launch>(s.device, name, native_stream(s), name, fn, args, arg_bytes, accesses);
-  if (launch_blocking()) synchronize(s);
+  wait_where_launches_block(s);
 }
 
 }  // namespace flambeau

@@ -6,14 +6,18 @@
 #include <mutex>
 #include <utility>
 
+#include "base/of_thread.h"
+#include "base/thread_local.h"
 #include "base/thread_state.h"
 #include "device/memory_pool.h"
 
 namespace flambeau {
 
 namespace {
-thread_local Ref<CapturedDraws> t_draws;
-const Carried<Ref<CapturedDraws>> carried_draws([]() -> Ref<CapturedDraws>& { return t_draws; });
+FLAM_THREAD_LOCAL OfThread<Ref<CapturedDraws>> t_draws;
+const Carried<Ref<CapturedDraws>> carried_draws([]() -> Ref<CapturedDraws>& {
+  return t_draws.get();
+});
 
 // Written before a replay, and read until its last draw: a cell cannot lie in the graph's own pool,
 // where it could take the place of what the graph has computed and freed before.
@@ -33,11 +37,13 @@ Tensor new_cell(Device d) {
 }  // namespace
 
 CapturedDraws* captured_draws() noexcept {
-  if (t_draws && !t_draws->open()) t_draws = nullptr;
-  return t_draws.get();
+  Ref<CapturedDraws>* const draws = t_draws.found();
+  if (!draws) return nullptr;
+  if (*draws && !(*draws)->open()) *draws = nullptr;
+  return draws->get();
 }
 
-void capture_draws(Ref<CapturedDraws> draws) noexcept { t_draws = std::move(draws); }
+void capture_draws(Ref<CapturedDraws> draws) { t_draws.get() = std::move(draws); }
 
 Draw CapturedDraws::next(Generator& g) {
   auto at = std::ranges::find(entries_, &g, [](const Entry& e) { return e.generator.get(); });

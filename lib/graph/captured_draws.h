@@ -42,7 +42,7 @@ class CapturedDraws final : public RefCounted {
 // Of the graph that this thread captures or works for; null where there is none. A graph may be
 // released, and with it its capture, on another thread: hence held, and asked whether it is open.
 CapturedDraws* captured_draws() noexcept;
-void capture_draws(Ref<CapturedDraws> draws) noexcept;
+void capture_draws(Ref<CapturedDraws> draws);
 
 // The draw of one launch on `device` from `g`.
 Draw next_draw(Generator& g, Device device);

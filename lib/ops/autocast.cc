@@ -1,9 +1,11 @@
 // What autocast converts, and the cache of casts, which belongs to the thread, as autocast does.
 #include "ops/autocast.h"
 
-#include <memory>
 #include <unordered_map>
+#include <utility>
 
+#include "base/of_thread.h"
+#include "base/thread_local.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
@@ -35,10 +37,7 @@ struct Cast {
 
 using Cache = std::unordered_map<Key, Cast, Hash>;
 
-std::unique_ptr<Cache>& cache() {
-  static thread_local std::unique_ptr<Cache> casts;
-  return casts;
-}
+FLAM_THREAD_LOCAL OfThread<Cache> t_casts;
 
 bool is_kept(const Tensor& t, Dtype dtype) {
   const AutogradData* d = t.impl()->autograd.get();
@@ -55,21 +54,22 @@ bool is_cast(const Tensor& t, bool cpu) {
 
 Tensor cast_operand(const Tensor& t, Dtype dtype) {
   if (!is_kept(t, dtype)) return ops::to_dtype(t, dtype);
-  if (!cache()) cache() = std::make_unique<Cache>();
   const Key key{t.impl(), dtype, modes.grad, modes.inference};
-  const auto found = cache()->find(key);
+  Cache& casts = t_casts.get();
+  const auto found = casts.find(key);
   const uint32_t version = t.version();
-  if (found != cache()->end() && found->second.version == version &&
+  if (found != casts.end() && found->second.version == version &&
       found->second.storage.get() == t.storage().get()) {
     return found->second.result;
   }
   Tensor result = ops::to_dtype(t, dtype);
-  cache()->insert_or_assign(key, Cast{t, t.storage(), version, result});
+  casts.insert_or_assign(key, Cast{t, t.storage(), version, result});
   return result;
 }
 
 void clear_cast_cache() {
-  const std::unique_ptr<Cache> dropped = std::move(cache());  // releasing may run anything
+  if (!t_casts.found()) return;
+  const Cache dropped = std::exchange(*t_casts.found(), {});  // releasing may run anything
 }
 
 }  // namespace flambeau

@@ -1,7 +1,9 @@
-"""How the last build compiled: no object of a release is without optimisation, in any language. A
-compiler that drives another one, as nvcc does, has defaults of its own for the code of the host."""
+"""How the last build compiled: no object of a release is without optimisation, in any language, and
+where CI asks for it no warning passes. A compiler that drives another one, as nvcc does, has
+defaults of its own for the code of the host."""
 
 import json
+import os
 import pathlib
 import re
 
@@ -10,12 +12,26 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def test_every_object_is_optimised():
+@pytest.fixture(scope="module")
+def commands():
     built = ROOT / "build/preset"
     preset = built.read_text().strip() if built.exists() else ""
     if preset not in ("cpu", "cuda"):
         pytest.skip(f"no release is built, but {preset or 'nothing'}: make build")
-    commands = json.loads((ROOT / "build" / preset / "compile_commands.json").read_text())
-    assert len(commands) > 100
+    found = json.loads((ROOT / "build" / preset / "compile_commands.json").read_text())
+    assert len(found) > 100
+    return found
+
+
+def test_every_object_is_optimised(commands):
     plain = [c["file"] for c in commands if not re.search(r" -O[123s]( |$)", c["command"])]
     assert plain == []
+
+
+def test_warnings_are_errors_where_that_is_asked_for(commands):
+    assert "FLAM_WERROR=ON" in (ROOT / ".ci/run").read_text()
+    if os.environ.get("FLAM_WERROR") != "ON":
+        pytest.skip("FLAM_WERROR=ON is not asked for, as .ci/run does")
+    ours = [c for c in commands if pathlib.Path(c["file"]).is_relative_to(ROOT / "lib")]
+    strict = re.compile(r" (-Werror|--Werror=all-warnings) ")
+    assert len(ours) > 100 and [c["file"] for c in ours if not strict.search(c["command"])] == []

@@ -152,6 +152,26 @@ def test_it_needs_no_newer_system(unpacked, name):
     assert not re.findall(r"R(?:UN)?PATH +\S+", facts)
 
 
+def images(architectures):
+    """How many forms of each kernel CMake's list asks for: code, PTX, or both where it says
+    none."""
+    return sum(1 if "-" in one else 2 for one in architectures.split(";") if one)
+
+
+def test_a_release_for_all_gpus_stays_small(unpacked):
+    """Judged by what the compiled GPUs' code takes; a build without CUDA has none."""
+    library = unpacked / "lib/libflambeau.so.0"
+    sections = run("objdump", "-hw", library)
+    code = sum(int(n, 16) for n in re.findall(r" \.nv_fatbin +([0-9a-f]+)", sections))
+    cache = ROOT / "build" / (ROOT / "build/preset").read_text().strip() / "CMakeCache.txt"
+    (compiled,) = re.findall(r"CMAKE_CUDA_ARCHITECTURES:\w+=(.*)", cache.read_text()) or [""]
+    script = (ROOT / "lib/build/cuda_arch.sh").read_text()
+    (release,) = re.findall(r'^release="(.*)"', script, re.MULTILINE)
+    grown = images(release) / max(1, images(compiled))
+    assert images(release) == 8 and bool(code) == bool(compiled)
+    assert library.stat().st_size + code * (grown - 1) < 120e6
+
+
 def test_it_trains_in_a_fresh_environment(installed):
     for place in ("include", "library", "prefix"):
         assert pathlib.Path(installed[place]).is_relative_to(installed["at"])

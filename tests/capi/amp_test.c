@@ -7,6 +7,8 @@ static flam_tensor *matrix(double value) {
   return flam_full_f64(size, 2, value, NULL);
 }
 
+static flam_device_type type(void) { return flam_device_type_of(device_under_test()); }
+
 static flam_dtype dtype_of_product(flam_tensor *a, flam_tensor *b) {
   flam_tensor *y = flam_matmul(a, b);
   const flam_dtype dtype = flam_tensor_dtype(y);
@@ -17,24 +19,26 @@ static flam_dtype dtype_of_product(flam_tensor *a, flam_tensor *b) {
 static void test_scopes_nest(void) {
   flam_tensor *a = matrix(1);
   flam_scope outer, inner;
-  CHECK(!flam_autocast_enabled(FLAM_CPU) && flam_autocast_dtype(FLAM_CPU) == FLAM_BF16);
+  const flam_device_type other = type() == FLAM_CPU ? FLAM_CUDA : FLAM_CPU;
+  const flam_dtype usual = type() == FLAM_CPU ? FLAM_BF16 : FLAM_F16;
+  CHECK(!flam_autocast_enabled(type()) && flam_autocast_dtype(type()) == usual);
   flam_autocast_push_options autocast_push_options = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
   autocast_push_options.dtype = FLAM_F16;
-  CHECK(flam_autocast_push(FLAM_CPU, &outer, &autocast_push_options) == FLAM_OK);
-  CHECK(dtype_of_product(a, a) == FLAM_F16 && !flam_autocast_enabled(FLAM_CUDA));
+  CHECK(flam_autocast_push(type(), &outer, &autocast_push_options) == FLAM_OK);
+  CHECK(dtype_of_product(a, a) == FLAM_F16 && !flam_autocast_enabled(other));
   flam_autocast_push_options autocast_push_options_2 = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
   autocast_push_options_2.enabled = 0;
   autocast_push_options_2.cache_enabled = 0;
-  CHECK(flam_autocast_push(FLAM_CPU, &inner, &autocast_push_options_2) == FLAM_OK);
+  CHECK(flam_autocast_push(type(), &inner, &autocast_push_options_2) == FLAM_OK);
   CHECK(dtype_of_product(a, a) == FLAM_F32 && !flam_autocast_cache_enabled());
-  CHECK(flam_set_autocast_enabled(FLAM_CPU, 1) == FLAM_OK &&
-        flam_set_autocast_dtype(FLAM_CPU, FLAM_BF16) == FLAM_OK);
+  CHECK(flam_set_autocast_enabled(type(), 1) == FLAM_OK &&
+        flam_set_autocast_dtype(type(), FLAM_BF16) == FLAM_OK);
   CHECK(dtype_of_product(a, a) == FLAM_BF16);
   CHECK(flam_scope_pop(outer) == FLAM_ERROR_SCOPE);
   flam_error_clear();
   CHECK(flam_scope_pop(inner) == FLAM_OK && dtype_of_product(a, a) == FLAM_F16);
   CHECK(flam_scope_pop(outer) == FLAM_OK && dtype_of_product(a, a) == FLAM_F32);
-  CHECK(flam_autocast_dtype(FLAM_CPU) == FLAM_BF16 && flam_autocast_cache_enabled());
+  CHECK(flam_autocast_dtype(type()) == usual && flam_autocast_cache_enabled());
   flam_tensor_release(a);
 }
 
@@ -42,14 +46,14 @@ static void test_refusals(void) {
   flam_scope scope;
   flam_autocast_push_options autocast_push_options = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
   autocast_push_options.dtype = FLAM_I32;
-  CHECK(flam_autocast_push(FLAM_CPU, &scope, &autocast_push_options) == FLAM_ERROR_DTYPE);
+  CHECK(flam_autocast_push(type(), &scope, &autocast_push_options) == FLAM_ERROR_DTYPE);
   CHECK_ERROR(FLAM_ERROR_DTYPE, "float16, bfloat16 or float32");
   flam_autocast_push_options autocast_push_options_2 = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
   autocast_push_options_2.dtype = FLAM_F16;
   CHECK(flam_autocast_push(FLAM_DEVICE_NONE, &scope, &autocast_push_options_2) ==
         FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "unsupported autocast device_type");
-  CHECK(!flam_autocast_enabled(FLAM_CPU));
+  CHECK(!flam_autocast_enabled(type()));
   flam_grad_scaler_options grad_scaler_options = FLAM_GRAD_SCALER_OPTIONS_INIT;
   grad_scaler_options.init_scale = 1;
   grad_scaler_options.growth_factor = 1;
@@ -76,7 +80,7 @@ static void test_casts_are_made_anew(void) {
   CHECK(flam_tensor_set_requires_grad(w, 1) == FLAM_OK);
   flam_autocast_push_options autocast_push_options = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
   autocast_push_options.dtype = FLAM_BF16;
-  CHECK(flam_autocast_push(FLAM_CPU, &autocast, &autocast_push_options) == FLAM_OK);
+  CHECK(flam_autocast_push(type(), &autocast, &autocast_push_options) == FLAM_OK);
   off = flam_grad_mode_push(0);
   CHECK(product_is(a, w, 1)); /* a cast that no gradient flows through */
   CHECK(flam_scope_pop(off) == FLAM_OK);

@@ -323,6 +323,7 @@ static void test_a_callback_may_end_the_process(void) {
   int status = 0;
   CHECK(child >= 0);
   if (child == 0) {
+    CHECK(flam_set_default_device(flam_device_make(FLAM_CPU, 0)) == FLAM_OK);
     flam_frame_push();
     flam_module_call(flam_module_new("Last", &table), vector(1, 2));
     _exit(1);

@@ -18,7 +18,7 @@ static void test_released(void) {
   flam_tensor_release(x);
   z = vector(5, 6); /* does not get x's address: its memory stays out of use */
   CHECK(z != x && flam_add(y, x) == NULL);
-  CHECK(strstr(flam_error_message(), "f64[2] on cpu, made by flam_tensor_from_data at "));
+  CHECK(strstr(flam_error_message(), ", made by flam_tensor_from_data at "));
   CHECK_FAULT("flam_add: other is a flam_tensor that was released", "released by flam_tensor_rel");
   CHECK(flam_tensor_item_f64(x, &value) == FLAM_ERROR_INVALID_ARGUMENT);
   flam_error_clear();
@@ -51,7 +51,7 @@ static void test_other_types_and_foreign_addresses(void) {
   flam_module *m = flam_nn_linear(1, 1, NULL);
   int own = 0;
   CHECK(flam_module_call((flam_module *)(void *)x, x) == NULL);
-  CHECK_FAULT("flam_module_call: module is no flam_module", "tensor f64[2] on cpu, made by");
+  CHECK_FAULT("flam_module_call: module is no flam_module", "tensor f64[2] on ");
   CHECK(flam_neg((flam_tensor *)(void *)m) == NULL);
   CHECK_FAULT("flam_neg: input is no flam_tensor", "module Linear, made by flam_nn_linear");
   CHECK(flam_neg((flam_tensor *)(void *)&own) == NULL);

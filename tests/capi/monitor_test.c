@@ -6,9 +6,7 @@
 
 #include "pairs.h"
 
-static flam_device gpu(void) {
-  return flam_device_make(flam_device_is_available(FLAM_CUDA) ? FLAM_CUDA : FLAM_SIM, 0);
-}
+static flam_device gpu(void) { return gpu_under_test(0); }
 
 static void test_readings_are_taken(void) {
   int64_t total = 0, used = 0, left = 0, busy = -1;

@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from tests.harness.loading import needed, why_no_cuda
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBRARY = pathlib.Path(os.environ.get("FLAMBEAU_LIBRARY", ROOT / "build" / "libflambeau.so.0"))
 
@@ -48,15 +50,16 @@ def test_exports_are_the_headers_functions(library):
 
 def test_nothing_is_needed_but_the_c_library(library):
     dynamic = tool("readelf", "-d", library)
-    needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
-    assert {re.sub(r"\.so.*", "", n) for n in needed} <= {
-        "libc",
-        "libm",
-        "ld-linux-x86-64",
-        "ld-linux-aarch64",
-    }
+    assert needed(library) <= {"libc", "libm", "ld-linux-x86-64", "ld-linux-aarch64"}
     assert re.findall(r"SONAME.*\[(.*)\]", dynamic) == ["libflambeau.so.0"]
     assert "NODELETE" in dynamic
+
+
+def test_it_loads_where_there_is_no_driver_and_no_toolkit(library):
+    """With CUDA compiled in, too, whose runtime starts with the library."""
+    has_cuda = library.resolve().parent.name == "cuda"
+    reason = "there is no NVIDIA driver: libcuda.so.1" if has_cuda else "no CUDA"
+    assert reason in why_no_cuda(library)
 
 
 def test_every_kind_of_callback_slips():

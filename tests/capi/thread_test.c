@@ -1,6 +1,6 @@
 /* Handles on many threads: one tensor read, retained and released by all, handles made here and
  * released there, backward on every thread, error records, frames and modes that stay each
- * thread's own, and threads that end with scopes open. */
+ * thread's own, threads that end with scopes open, and what a program does at a thread's end. */
 #include <pthread.h>
 
 #include "pairs.h"
@@ -91,6 +91,56 @@ static void *end_inside(void *argument) {
   return NULL;
 }
 
+/* Functions whose text the thread keeps. */
+static void check_texts(flam_module *m, const flam_tensor *x) {
+  const char *text = NULL;
+  CHECK(flam_tensor_format(x, &text, NULL) == FLAM_OK && !strncmp(text, "tensor([1., 2.],", 16));
+  CHECK(strstr(flam_module_format(m), "(longer_than_any_short_text): Linear(in_features=2"));
+  CHECK(flam_device_properties(device_under_test(), &text) == FLAM_OK);
+  CHECK(strstr(text, "\"multiprocessors\": ") || strstr(text, "\"total_memory\": "));
+  CHECK(strstr(flam_leak_report(), " x module Sequential from flam_nn_sequential\n"));
+  CHECK(flam_monitor_table()[0] != 0);
+}
+
+/* A failure in a module, whose path the error names. */
+static void check_failure(flam_module *m, const flam_tensor *x) {
+  CHECK(flam_module_call(m, x) == NULL);
+  CHECK_ERROR(FLAM_ERROR_DTYPE, "longer_than_any_short_text");
+}
+
+static pthread_key_t key; /* its destructor comes after all that the library does at the end */
+static flam_module *net;
+static int ended;
+
+static void at_the_end(void *x) {
+  const flam_scope frame = flam_frame_push();
+  check_texts(net, (flam_tensor *)x);
+  check_failure(net, (flam_tensor *)x);
+  CHECK(equals(flam_neg((flam_tensor *)x), -1, -2) && flam_frame_pop(frame) == FLAM_OK);
+  flam_tensor_release((flam_tensor *)x);
+  ++ended;
+}
+
+static void *leave_work_to_the_end(void *unused) {
+  flam_tensor *x = vector(1, 2);
+  check_texts(net, x);
+  check_failure(net, x);
+  CHECK(pthread_setspecific(key, x) == 0);
+  return unused;
+}
+
+static void test_work_at_the_end_of_a_thread(void) {
+  pthread_t thread;
+  flam_module *linear = flam_nn_linear(2, 2, NULL);
+  net = flam_nn_sequential();
+  CHECK(flam_module_set_child(net, "longer_than_any_short_text", linear) == FLAM_OK);
+  flam_module_release(linear);
+  CHECK(pthread_key_create(&key, at_the_end) == 0);
+  CHECK(pthread_create(&thread, NULL, leave_work_to_the_end, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0 && ended == 1);
+  flam_module_release(net);
+}
+
 int main(void) {
   job jobs[threads];
   flam_tensor *shared;
@@ -111,6 +161,7 @@ int main(void) {
   run_all(backward_each, jobs);
   run_all(stay_apart, jobs);
   run_all(end_inside, jobs);
+  test_work_at_the_end_of_a_thread();
   for (i = 0; i < threads; ++i) CHECK(jobs[i].index == i + threads);
   CHECK(flam_error_code() == FLAM_OK && flam_grad_enabled());
   flam_tensor_release(shared);

@@ -12,6 +12,8 @@
 #include "base/warning.h"
 #include "contract.h"
 #include "device/cuda/blas_lt.h"
+#include "device/graph.h"
+#include "device/streams.h"
 #include "kernels/gemm/precision.h"
 #include "ops/ops.h"
 #include "tests/kernels/tensors.h"
@@ -88,7 +90,8 @@ TEST(Products, ThatFailSayWhyAndTheNextOneWorks) {
     ADD_FAILURE() << "nothing was thrown";
   } catch (const Error& e) {
     EXPECT_EQ(e.code, Code::internal);
-    EXPECT_NE(std::string(e.what()).find("cuBLASLt: the product failed with status 13"),
+    EXPECT_NE(std::string(e.what()).find(
+                  "cuBLASLt: the product failed with CUBLAS_STATUS_EXECUTION_FAILED"),
               std::string::npos)
         << e.what();
   }
@@ -102,29 +105,101 @@ struct Heard final : WarningSink {
   void warn(Warning, const std::string& text) override { texts.push_back(text); }
 };
 
-// In a process of its own: what was found once stays. A library that is missing is told of once.
-void check_without(const char* how, bool present) {
-  setenv("FLAMBEAU_STANDIN_CUBLASLT", how, 1);
+// What follows runs in processes of its own: what was found once stays.
+template <class F>
+void expect_in_a_process(const char* told, F&& checks) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto whole = [&] {
+    setenv("FLAMBEAU_STANDIN_CUBLASLT", told, 1);
+    checks();
+    EXPECT_EQ(cuda_runtime::breaches(), 0);
+    std::exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(whole(), testing::ExitedWithCode(0), "");
+}
+
+// The program is told once what it is that cuBLASLt does not do.
+void check_without(const char* why, bool present) {
   const auto heard = std::make_shared<Heard>();
   set_warning_sink(heard);
   check_products();
   EXPECT_EQ(cuda::lt::functions_if_any() != nullptr, present);
-  EXPECT_EQ(heard->texts.size(), present ? 0u : 1u);
-  for (const std::string& text : heard->texts) {
-    EXPECT_NE(text.find("flambeau's own kernels"), std::string::npos) << text;
-    EXPECT_NE(text.find("cublasLt"), std::string::npos) << text;
-  }
-  std::exit(testing::Test::HasFailure() ? 1 : 0);
+  ASSERT_EQ(heard->texts.size(), 1u);
+  for (const char* part : {"flambeau's own kernel", "cuBLASLt", why})
+    EXPECT_NE(heard->texts[0].find(part), std::string::npos) << heard->texts[0];
 }
 
 TEST(Products, AreOursWhereCublasLtHasNone) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(check_without("none", true), testing::ExitedWithCode(0), "");
+  expect_in_a_process("none", [] { check_without("no algorithm for a product of [8, 16]", true); });
+}
+
+TEST(Products, AreOursWhereCublasLtKnowsNoSuchGpu) {
+  expect_in_a_process("arch", [] { check_without("CUBLAS_STATUS_ARCH_MISMATCH", true); });
 }
 
 TEST(Products, AreOursWhereCublasLtIsTooOld) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(check_without("old", false), testing::ExitedWithCode(0), "");
+  expect_in_a_process("old", [] { check_without("libcublasLt.so.13", false); });
+}
+
+Error error_of_a_product(const Tensor& a) {
+  try {
+    ops::matmul(a, a);
+  } catch (const Error& e) {
+    return e;
+  }
+  return {Code::ok, "none"};
+}
+
+Tensor big() { return empty(Dims{10 << 20}, Dtype::f32, kCuda); }  // of the 64 MiB
+
+TEST(Products, EmptyTheCacheWhereCublasLtFindsNoMemory) {
+  expect_in_a_process("memory", [] {
+    const Tensor a = there(drawn(4, 4, 0, Dtype::f32, 1));
+    Tensor held = big();
+    for (int i = 0; i < 2; ++i) {
+      const Error e = error_of_a_product(a);
+      EXPECT_EQ(e.code, Code::out_of_device_memory) << e.what();
+      EXPECT_NE(std::string(e.what()).find("CUBLAS_STATUS_ALLOC_FAILED"), std::string::npos)
+          << e.what();
+    }
+    held = {};  // into the cache, which stays as it is while a graph is captured
+    {
+      const StreamScope on(create_stream(kCuda));
+      const auto pool = make_ref<MemoryPool>(kCuda);
+      const GraphCapture capture(current_stream(kCuda), *pool);
+      EXPECT_EQ(error_of_a_product(a).code, Code::out_of_device_memory);
+    }
+    EXPECT_EQ(error_of_a_product(a).code, Code::ok);
+  });
+}
+
+TEST(Products, WithoutAHandleAreOutOfMemory) {
+  expect_in_a_process("uninitialised", [] {
+    const Error e = error_of_a_product(there(drawn(4, 4, 0, Dtype::f32, 1)));
+    EXPECT_EQ(e.code, Code::out_of_device_memory) << e.what();
+    EXPECT_NE(std::string(e.what()).find("CUBLAS_STATUS_NOT_INITIALIZED"), std::string::npos)
+        << e.what();
+  });
+}
+
+// Which makes the handle and asks for an algorithm while a capture forbids the thread to allocate.
+void capture_the_first_product(GraphCapture::Mode mode) {
+  const Tensor a = drawn(8, 16, 0, Dtype::f32, 1), b = drawn(16, 4, 0, Dtype::f32, 2);
+  const Tensor ours = there(a), theirs = there(b);
+  const Stream side = create_stream(kCuda);
+  wait_stream(side, current_stream(kCuda));
+  const StreamScope on(side);
+  const auto pool = make_ref<MemoryPool>(kCuda);
+  GraphCapture capture(side, *pool, mode);
+  const Tensor product = ops::matmul(ours, theirs);
+  const Graph graph = capture.end();
+  graph.launch(side);
+  expect_equal(product, ops::matmul(a, b), 1e-5);
+}
+
+TEST(Products, MayBeTheFirstOnesInAGraph) {
+  for (const auto mode : {GraphCapture::Mode::global, GraphCapture::Mode::thread_local_only})
+    expect_in_a_process("", [=] { capture_the_first_product(mode); });
 }
 
 }  // namespace

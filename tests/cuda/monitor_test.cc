@@ -73,6 +73,44 @@ TEST(Monitor, SaysWhatAGpuDoesNotTell) {
   EXPECT_THROW(read_sensor(kCpu, Reading::utilization), Error);
 }
 
+// One that has fallen off the bus: every question of it, until the driver has it back.
+TEST(Monitor, SaysThatAGpuIsLost) {
+  tell("lost");
+  const auto expect_lost = [](auto&& ask) {
+    try {
+      ask();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code, Code::device_lost);
+      EXPECT_NE(std::string(e.what()).find("NVML: GPU is lost"), std::string::npos) << e.what();
+    }
+  };
+  for (const Reading r : {Reading::utilization, Reading::memory_used, Reading::power_draw})
+    expect_lost([r] { read_sensor(kCuda0, r); });
+  expect_lost([] { processes_on(kCuda0); });
+  tell(nullptr);
+  EXPECT_EQ(read_sensor(kCuda0, Reading::utilization), 50);
+  EXPECT_EQ(cuda_runtime::breaches(), 0);
+}
+
+// Of an old driver's: there are devices, but their sensors cannot be read.
+TEST(Monitor, SaysThatNvmlIsTooOld) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto reads = [] {
+    tell("old");
+    EXPECT_EQ(device_count(DeviceType::cuda), 2);
+    try {
+      read_sensor(kCuda0, Reading::utilization);
+    } catch (const Error& e) {
+      std::fprintf(stderr, "%s, %d", e.what(), int(e.code == Code::library_version));
+    }
+    std::exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(reads(), testing::ExitedWithCode(0),
+              "NVML at .* has no function nvmlDeviceGetComputeRunningProcesses_v3\n"
+              ".*install NVIDIA's driver.*, 1");
+}
+
 // Children of this test that have not used CUDA: each looks for devices and tells whether that
 // initialised it.
 int devices_found(const char* nvml, const char* visible) {

@@ -56,22 +56,40 @@ TEST_F(Provider, CopiesThereAndBackAndAcross) {
   EXPECT_EQ(cuda_runtime::peers(), (std::set<std::pair<int, int>>{{0, 1}}));
 }
 
-// Another library's page-locked memory is read when the copy runs, not when it is enqueued: a
-// blocking copy waits for that, one that does not block is at the program's own risk.
-TEST_F(Provider, BlockingCopiesHaveReadMemoryThatOthersPageLocked) {
-  std::vector<float> given = counted(1000), back(given.size());
-  const size_t bytes = given.size() * sizeof(float);
-  const Buffer a(kCuda0, given.size());
-  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
-  ASSERT_EQ(cudaHostRegister(given.data(), bytes, 0), cudaSuccess);
+// Memory that another library has page-locked, or had managed, is read when the copy runs, not when
+// it is enqueued: a blocking copy waits for that, one that does not block is at the program's own
+// risk.
+void expect_read_in_time(float* given) {
+  const std::vector<float> wanted = counted(1000), later(1000, -1.0f);
+  std::vector<float> back(1000);
+  const Buffer a(kCuda0, 1000);
   for (const bool non_blocking : {false, true}) {
-    given = counted(1000);
-    copy_bytes(a.data(), kCuda0, given.data(), kCpu, bytes, non_blocking);
-    std::fill(given.begin(), given.end(), -1.0f);
-    copy_bytes(back.data(), kCpu, a.data(), kCuda0, bytes, false);
-    EXPECT_EQ(back, non_blocking ? given : counted(1000));
+    std::ranges::copy(wanted, given);
+    copy_bytes(a.data(), kCuda0, given, kCpu, 4000, non_blocking);
+    std::ranges::copy(later, given);
+    copy_bytes(back.data(), kCpu, a.data(), kCuda0, 4000, false);
+    EXPECT_EQ(back, non_blocking ? later : wanted);
   }
+}
+
+TEST_F(Provider, BlockingCopiesHaveReadMemoryThatOthersPageLocked) {
+  std::vector<float> given(1000);
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  ASSERT_EQ(cudaHostRegister(given.data(), 4000, 0), cudaSuccess);
+  expect_read_in_time(given.data());
   ASSERT_EQ(cudaHostUnregister(given.data()), cudaSuccess);
+}
+
+TEST_F(Provider, BlockingCopiesHaveReadManagedMemory) {
+  void* given = nullptr;
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  ASSERT_EQ(cudaMallocManaged(&given, 4000, cudaMemAttachGlobal), cudaSuccess);
+  expect_read_in_time(static_cast<float*>(given));
+  const Buffer a(kCuda0, 1000);
+  fill_bytes(a.data(), kCuda0, 0, 4000);
+  copy_bytes(given, kCpu, a.data(), kCuda0, 4000, false);  // and written it
+  EXPECT_EQ(*static_cast<float*>(given), 0);
+  EXPECT_EQ(cudaFree(given), cudaSuccess);
 }
 
 TEST_F(Provider, StreamsRunInTheOrderOfTheirEvents) {
@@ -137,10 +155,10 @@ TEST(Contexts, AppearWhereTheProgramWorks) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto works_on_one = [] {
     std::vector<float> given = counted(100), back(100);
-    const Buffer a(kCuda1, 100);
-    const Memory pinned = allocate_pinned(400);
     set_current_device(kCuda1);
+    const Memory pinned = allocate_pinned(400);  // before anything says where, but that
     const StreamScope on(create_stream(kCuda1));
+    const Buffer a(kCuda1, 100);
     copy_bytes(a.data(), kCuda1, given.data(), kCpu, 400, false);
     copy_bytes(pinned.data, kCpu, a.data(), kCuda1, 400, true);
     Event done(kCuda1);
@@ -151,6 +169,50 @@ TEST(Contexts, AppearWhereTheProgramWorks) {
     std::exit(cuda_runtime::contexts() == std::set<int>{1} ? 0 : 1);
   };
   EXPECT_EXIT(works_on_one(), testing::ExitedWithCode(0), "a context on 1");
+}
+
+TEST(Contract, OfGraphsIsKept) {
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr, other = nullptr;
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+  ASSERT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  int broken = 0;
+  const auto breaks = [&](cudaError_t error) {
+    return error != cudaSuccess && cuda_runtime::breaches() == ++broken;
+  };
+  EXPECT_TRUE(breaks(cudaGraphInstantiate(&other, graph, 0)));  // all of dead ones
+  EXPECT_TRUE(breaks(cudaGraphDestroy(graph)));
+  EXPECT_TRUE(breaks(cudaGraphLaunch(exec, stream)));
+  EXPECT_TRUE(breaks(cudaGraphExecDestroy(exec)));
+  EXPECT_TRUE(breaks(cudaGraphExecDestroy(nullptr)));
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  (void)cudaGetLastError();
+  cuda_runtime::forgive();
+}
+
+TEST(Contract, WhatIsMadeIsGivenBack) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto keeps_a_graph = [] {
+    const Stream s = create_stream(kCuda0);
+    const StreamScope on(s);
+    const auto pool = make_ref<MemoryPool>(kCuda0);
+    new Graph(GraphCapture(s, *pool).end());
+    std::exit(0);
+  };
+  const auto keeps_a_registration = [] {
+    static char host[64];
+    std::exit(cudaSetDevice(0) != cudaSuccess || cudaHostRegister(host, 64, 0) != cudaSuccess);
+  };
+  const auto broken = testing::ExitedWithCode(97);
+  EXPECT_EXIT(keeps_a_graph(), broken, "at the end: 1 graphs that nobody destroyed");
+  EXPECT_EXIT(keeps_a_registration(), broken, "at the end: 1 pieces that nobody unregistered");
 }
 
 // Each rule, broken: the call fails, and is counted.

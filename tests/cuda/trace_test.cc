@@ -97,8 +97,8 @@ TEST_F(Traces, HaveTheTimesOfTheHost) {
 }
 
 TEST_F(Traces, OfReplaysBelongToWhoeverReplays) {
-  const Tensor a = square_on(kCuda0);
   const StreamScope scope(create_stream(kCuda0));
+  const Tensor a = square_on(kCuda0);
   const Stream side = current_stream(kCuda0);
   const auto pool = make_ref<MemoryPool>(kCuda0);
   GraphCapture capture(side, *pool);

@@ -51,7 +51,9 @@ class Parts:
 
     def python(self, name: str, script: str, *options: str, needs=("cffi", "numpy"), **more):
         command = [sys.executable, str(ROOT / script), *options]
-        return Suite(name, command, self.environment, missing=suites.missing_modules(*needs), **more)
+        return Suite(
+            name, command, self.environment, missing=suites.missing_modules(*needs), **more
+        )
 
     def of_library(self) -> list[Suite]:
         listed = []

@@ -29,19 +29,19 @@ def gradients_of(case, device, form=None):
     return tensors_of(y), list(flambeau.autograd.grad(numeric.weighted_sum(y, 1), wanted))
 
 
-def in_place_gradient(row):
+def in_place_gradient(row, device):
     """An in-place op on a tensor with a history has the plain op's gradient."""
     if in_place(row) is None or not row.grad:
         return
     for case in cases(row, "float64"):
         if not any(case.differentiable):
             continue
-        plain = case.call(case.on("cpu"), "cpu")
+        plain = case.call(case.on(device), device)
         if plain.shape != case.tensors[0].shape and not changes_operand(row):
             continue
-        want = gradients_of(case, "cpu")[1]
+        want = gradients_of(case, device)[1]
         got = gradients_of(
-            case, "cpu", lambda ts: case.call_in_place([ts[0] * 1.0, *ts[1:]], "cpu")
+            case, device, lambda ts: case.call_in_place([ts[0] * 1.0, *ts[1:]], device)
         )[1]
         same(got, want, f"{case.what}: gradient in place")
 

@@ -36,8 +36,8 @@ def test_a_result_is_a_view_of_an_operand_or_of_nothing(name, recorded, device):
             assert not isinstance(result, torch.Tensor) or is_known(result._base, ts), case.what
 
 
-def test_writing_to_a_result_whose_base_was_hidden_enters_its_history():
-    x = torch.ones(2, 3, requires_grad=True)
+def test_writing_to_a_result_whose_base_was_hidden_enters_its_history(device):
+    x = torch.ones(2, 3, requires_grad=True, device=device)
     y = torch.nn.functional.pixel_shuffle(x.reshape(1, 6, 1, 1)[:, :4] * 2, 2)
     assert y._base is None and y.grad_fn is not None and not y.is_leaf
     y.mul_(y.detach().clone() + 1)

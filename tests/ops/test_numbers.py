@@ -34,12 +34,12 @@ def outcome(name, arguments):
     return repr(t.tolist()), t.dtype, tuple(t.shape), node
 
 
-def tensors(dtype, grad):
-    made = flambeau.tensor([[1, 0, 3], [2, 5, 1]]).to(getattr(flambeau, dtype))
+def tensors(dtype, grad, device):
+    made = flambeau.tensor([[1, 0, 3], [2, 5, 1]]).to(device, getattr(flambeau, dtype))
     return made.requires_grad_() if grad and made.is_floating_point() else made
 
 
-def calls(name, number, dtype, grad):
+def calls(name, number, dtype, grad, device):
     """The arguments with a number, and the same with tensors that hold it; what they point to."""
     held, plain, wrapped = [], [], []
     for p in FUNCTIONS[name]["operands"]:
@@ -52,7 +52,7 @@ def calls(name, number, dtype, grad):
             wrapped += [[2, 3], 2]
         else:
             bool_ = p.get("dtypes") == ["bool"]
-            held.append(tensors("bool" if bool_ else dtype, grad))
+            held.append(tensors("bool" if bool_ else dtype, grad, device))
             plain.append(held[-1]._h)
             wrapped.append(held[-1]._h)
     options = FUNCTIONS[name]["options"]
@@ -69,14 +69,14 @@ def test_there_are_such_forms():
 
 
 @pytest.mark.parametrize(("name", "kind"), WITH_NUMBERS)
-def test_a_form_with_a_number_does_what_a_wrapped_number_does(name, kind):
+def test_a_form_with_a_number_does_what_a_wrapped_number_does(name, kind, device):
     tail = "_" if name.endswith("_") else ""
     form = f"{name.removesuffix('_')}_{kind}{tail}"
     seen = []
     for number in VALUES[kind]:
         for dtype in DTYPES:
             for grad in (False, True) if not tail else (False,):
-                plain, wrapped, _held = calls(name, number, dtype, grad)
+                plain, wrapped, _held = calls(name, number, dtype, grad, device)
                 expected = outcome(name, wrapped)
                 assert outcome(form, plain) == expected, (number, dtype)
                 seen.append(expected)
@@ -84,25 +84,27 @@ def test_a_form_with_a_number_does_what_a_wrapped_number_does(name, kind):
 
 
 @pytest.mark.parametrize(("name", "kind"), [f for f in WITH_NUMBERS if in_place(f[0])])
-def test_in_place_it_does_what_a_wrapped_number_does(name, kind):
+def test_in_place_it_does_what_a_wrapped_number_does(name, kind, device):
     for number in VALUES[kind]:
         for dtype in DTYPES:
-            (plain, _, x), (_, wrapped, y) = (calls(name, number, dtype, False) for _ in range(2))
+            (plain, _, x), (_, wrapped, y) = (
+                calls(name, number, dtype, False, device) for _ in range(2)
+            )
             expected = outcome(f"{name}_", wrapped)
             assert outcome(f"{name}_{kind}_", plain) == expected, (number, dtype)
             assert repr(x[0].tolist()) == repr(y[0].tolist())
 
 
 @pytest.mark.parametrize("name", EXTENDED)
-def test_the_plain_form_has_the_default_of_the_one_with_the_option(name):
+def test_the_plain_form_has_the_default_of_the_one_with_the_option(name, device):
     more, seen = EXTENDED[name], []
     default = 0 if name == "flam_div" else 1
     for dtype in DTYPES:
-        x, y = tensors(dtype, True), tensors(dtype, False)
+        x, y = tensors(dtype, True, device), tensors(dtype, False, device)
         seen.append(outcome(name, (x._h, y._h)))
         assert seen[-1] == outcome(more, (x._h, y._h, default))
         if "out" in FUNCTIONS[name]["forms"]:
-            out, other = (flambeau.empty(0, dtype=y.dtype) for _ in range(2))
+            out, other = (flambeau.empty(0, dtype=y.dtype, device=device) for _ in range(2))
             left = outcome(f"{name}_out", (y._h, y._h, out._h))
             assert left == outcome(f"{more}_out", (y._h, y._h, default, other._h))
         if in_place(name):

@@ -34,8 +34,8 @@ def test_in_place(name, device):
 
 
 @on_rows
-def test_in_place_gradient(name):
-    derivatives.in_place_gradient(ROWS[name])
+def test_in_place_gradient(name, device):
+    derivatives.in_place_gradient(ROWS[name], device)
 
 
 @on_rows

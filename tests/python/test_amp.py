@@ -338,7 +338,7 @@ for kind in torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW:
 
 def test_a_step_waits_for_nothing():
     """A lazy simulated device leaves its work undone until somebody waits for it."""
-    child.output(LAZY, FLAMBEAU_SIM="devices=1,as=cuda,schedule=lazy")
+    child.output(LAZY, **child.gpus("devices=1,schedule=lazy"))
 
 
 def test_the_factor_can_be_looked_at(torch, device):

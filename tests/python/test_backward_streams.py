@@ -150,6 +150,5 @@ same(x.grad, 4 * numbers**3)
 @pytest.mark.parametrize("schedule", ["eager", "lazy", "random(3)", "threads"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_backward_runs_where_forward_ran(name, schedule):
-    simulated = f"devices=2,as=cuda,memory=64MiB,schedule={schedule}"
     program = PREAMBLE + PROGRAMS[name] + "\ntorch.cuda.synchronize()\n"
-    child.output(program, FLAMBEAU_SIM=simulated)
+    child.output(program, **child.gpus(f"devices=2,memory=64MiB,schedule={schedule}"))

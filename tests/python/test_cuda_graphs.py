@@ -263,6 +263,35 @@ def test_backward_passes_do_not_look_at_their_values(torch, name):
     )
 
 
+@pytest.mark.parametrize("name", ["det", "slogdet", "logdet"])
+def test_backward_passes_of_determinants_do_not_look_at_their_values(torch, name):
+    """The first of two matrices has no inverse where that is allowed; what a replay reads is
+    new."""
+    regular = [[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [1.0, 0.0, 1.0]]
+    singular = [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]]
+    values = [singular if name == "det" else regular, regular]
+    weights = torch.tensor([2.0, -1.0], device="cuda")
+    side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+
+    def value(x):
+        made = getattr(torch, name)(x)
+        return made[-1] if name == "slogdet" else made
+
+    own = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    (expected,) = torch.autograd.grad(value(own), own, torch.tensor([5.0, 7.0]).double())
+    with torch.cuda.stream(side):
+        x = torch.tensor(values, device="cuda", requires_grad=True)
+        made = value(x)
+        side.synchronize()
+        with torch.cuda.graph(graph, stream=side):
+            (slope,) = torch.autograd.grad(made, x, weights)
+    weights.copy_(torch.tensor([5.0, 7.0]))
+    graph.replay()
+    torch.testing.assert_close(slope.cpu().double(), expected, rtol=1e-5, atol=1e-5)
+    assert torch.autograd.gradcheck(value, own)
+    assert torch.autograd.gradgradcheck(value, own)
+
+
 def test_searching_by_a_sorter_waits_for_nothing(torch):
     x, values = torch.tensor([3.0, 1.0, 2.0], device="cuda"), torch.ones(2, device="cuda")
     order, graph = x.argsort(), torch.cuda.CUDAGraph()
@@ -360,6 +389,19 @@ def test_blocks_that_other_streams_used_are_free_after_a_capture(torch):
     before = torch.cuda.memory_reserved()
     torch.ones(1 << 18, device="cuda")
     assert torch.cuda.memory_reserved() == before
+
+
+def test_a_pool_is_of_one_gpu_and_has_the_librarys_allocator(torch):
+    with torch.cuda.device(1):
+        pool = torch.cuda.MemPool()
+    for named in (1, "cuda:1", torch.device("cuda", 1)):
+        with torch.cuda.use_mem_pool(pool, named):
+            torch.ones(4, device="cuda:1")
+    with pytest.raises(ValueError, match="the pool is of cuda:1, not of 0"):
+        torch.cuda.use_mem_pool(pool, 0)
+    for refused in ({"allocator": object()}, {"use_on_oom": True}):
+        with pytest.raises(NotImplementedError, match="leave out allocator and use_on_oom"):
+            torch.cuda.MemPool(**refused)
 
 
 def test_a_pool_of_memory_is_kept_apart(torch):

@@ -15,7 +15,7 @@ PROPERTIES = {
     "major minor total_memory multi_processor_count warp_size L2_cache_size "
     "max_threads_per_multi_processor regs_per_multiprocessor shared_memory_per_block "
     "shared_memory_per_block_optin shared_memory_per_multiprocessor is_integrated "
-    "is_multi_gpu_board": int,
+    "is_multi_gpu_board clock_rate memory_clock_rate memory_bus_width": int,
 }
 
 

@@ -81,8 +81,7 @@ except ValueError as e:
 def run(program, **environment):
     users = "ALLOC_CONF", "LAUNCH_BLOCKING"  # what the caller has set is not what is tested
     unset = {name: "" for name in os.environ if name.endswith(users)}
-    simulated = {"FLAMBEAU_SIM": "devices=2,as=cuda,memory=64MiB"}
-    return child.output(program, **unset | simulated | environment)
+    return child.output(program, **unset | child.gpus("devices=2,memory=64MiB") | environment)
 
 
 def test_streams_and_events_of_a_named_device():
@@ -91,7 +90,7 @@ def test_streams_and_events_of_a_named_device():
 
 @pytest.mark.parametrize("name", ["CUDA_LAUNCH_BLOCKING", "FLAMBEAU_LAUNCH_BLOCKING"])
 def test_launches_that_block_fail_where_they_are_called(name):
-    lazy = {"FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy"}
+    lazy = child.gpus("devices=1,schedule=lazy")
     assert run(BLAMES, **lazy).startswith("went on\n")
     told = run(BLAMES, **lazy, **{name: "1"})
     assert "went on" not in told and "index 7 is out of bounds" in told
@@ -99,9 +98,36 @@ def test_launches_that_block_fail_where_they_are_called(name):
 
 
 def test_an_empty_variable_hides_none_of_cudas():
-    lazy = {"FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy"}
+    lazy = child.gpus("devices=1,schedule=lazy")
     told = run(BLAMES, **lazy, CUDA_LAUNCH_BLOCKING="1", FLAMBEAU_LAUNCH_BLOCKING="")
     assert "went on" not in told and "index 7 is out of bounds" in told
+
+
+CAPTURES = """
+import flambeau as torch
+
+x, at = torch.arange(4.0, device="cuda"), torch.zeros(2, dtype=torch.long, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x[at] * 2
+at.fill_(3)
+graph.replay()
+assert y.tolist() == [6, 6]
+at.fill_(7)
+try:
+    graph.replay()
+    print("went on")
+    torch.cuda.synchronize()
+except RuntimeError as e:
+    print(e)
+"""
+
+
+@pytest.mark.parametrize("blocks", ["", "1"])
+def test_launches_that_block_can_be_captured(blocks):
+    lazy = {"FLAMBEAU_SIM": "devices=1,as=cuda,schedule=lazy"}
+    told = run(CAPTURES, **lazy, CUDA_LAUNCH_BLOCKING=blocks)
+    assert told.startswith("went on\n") == (not blocks) and "index 7 is out of bounds" in told
 
 
 PINS = """

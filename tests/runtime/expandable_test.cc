@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMiB = size_t(1) << 20;
 
-int64_t reserved() { return memory_stats(kSim0).reserved_bytes.of[kAllPools].current; }
+int64_t reserved() { return memory_stats(kFirst).reserved_bytes.of[kAllPools].current; }
 int64_t mib(int64_t n) { return n << 20; }
 size_t count(const std::string& text, const std::string& part) {
   size_t n = 0;
@@ -39,7 +39,7 @@ class Expandable : public Settings {
  protected:
   void SetUp() override {
     Settings::SetUp();
-    empty_cache(kSim0);
+    empty_cache(kFirst);
     set("expandable_segments:True");
   }
 };
@@ -47,27 +47,27 @@ class Expandable : public Settings {
 // 30, 50 and 60 MiB in turn on a device of 64: segments of their own would not fit beside each
 // other, and each would have to go back first.
 TEST_F(Expandable, OneRangeServesSizesThatGrow) {
-  const int64_t retries = memory_stats(kSim0).num_alloc_retries;
+  const int64_t retries = memory_stats(kFirst).num_alloc_retries;
   const void* first = nullptr;
   for (const size_t n : {30, 50, 60, 1, 45}) {
-    Buffer x(kSim0, n * kMiB);
+    Buffer x(kFirst, n * kMiB);
     if (!first) first = x.data();
     EXPECT_TRUE(n == 1 || x.data() == first) << n;
-    add_one(current_stream(kSim0), x.data(), n * kMiB / 4);
+    add_one(current_stream(kFirst), x.data(), n * kMiB / 4);
   }
-  synchronize(kSim0);
+  synchronize(kFirst);
   EXPECT_EQ(reserved(), mib(60) + mib(2));
-  EXPECT_EQ(memory_stats(kSim0).num_alloc_retries, retries);
-  EXPECT_EQ(memory_stats(kSim0).segment.of[kAllPools].current, 0);  // as PyTorch counts
+  EXPECT_EQ(memory_stats(kFirst).num_alloc_retries, retries);
+  EXPECT_EQ(memory_stats(kFirst).segment.of[kAllPools].current, 0);  // as PyTorch counts
 }
 
 TEST_F(Expandable, PagesInTheMiddleGoBackAndComeAgain) {
   record_memory_history(100);
-  Buffer a(kSim0, 20 * kMiB), b(kSim0, 20 * kMiB), c(kSim0, 20 * kMiB);
-  for (Buffer* x : {&a, &c}) fill_bytes(x->data(), kSim0, 0, x->bytes);
+  Buffer a(kFirst, 20 * kMiB), b(kFirst, 20 * kMiB), c(kFirst, 20 * kMiB);
+  for (Buffer* x : {&a, &c}) fill_bytes(x->data(), kFirst, 0, x->bytes);
   b.drop();
-  EXPECT_EQ(memory_stats(kSim0).inactive_split_bytes.of[kAllPools].current, 0);
-  empty_cache(kSim0);
+  EXPECT_EQ(memory_stats(kFirst).inactive_split_bytes.of[kAllPools].current, 0);
+  empty_cache(kFirst);
   EXPECT_EQ(reserved(), mib(40));
   const std::string json = memory_snapshot_json();
   EXPECT_EQ(count(json, "\"total_size\":20971520"), 2u) << json;
@@ -76,50 +76,50 @@ TEST_F(Expandable, PagesInTheMiddleGoBackAndComeAgain) {
   EXPECT_EQ(count(json, "\"action\":\"segment_unmap\""), 1u) << json;
   EXPECT_NE(json.find("\"expandable_segments\":true"), json.npos) << json;
   record_memory_history(0);
-  Buffer again(kSim0, 18 * kMiB);
+  Buffer again(kFirst, 18 * kMiB);
   EXPECT_EQ(static_cast<char*>(again.memory.data), static_cast<char*>(a.memory.data) + 20 * kMiB);
   EXPECT_EQ(reserved(), mib(60));
-  for (Buffer* x : {&a, &c}) EXPECT_EQ(download(x->data(), 4, kSim0)[3], 0);
+  for (Buffer* x : {&a, &c}) EXPECT_EQ(download(x->data(), 4, kFirst)[3], 0);
 }
 
 TEST_F(Expandable, MemoryThatWholeUnitsDoNotFitIntoIsUsed) {
-  Buffer held(kSim0, 1), most(kSim0, 40 * kMiB);
-  EXPECT_EQ(code_of([] { Buffer x(kSim0, 30 * kMiB); }), Code::out_of_device_memory);
+  Buffer held(kFirst, 1), most(kFirst, 40 * kMiB);
+  EXPECT_EQ(code_of([] { Buffer x(kFirst, 30 * kMiB); }), Code::out_of_device_memory);
   EXPECT_EQ(reserved(), mib(42));
-  Buffer fits(kSim0, 20 * kMiB);
+  Buffer fits(kFirst, 20 * kMiB);
   EXPECT_EQ(reserved(), mib(62));
   most.drop();
-  Buffer large(kSim0, 39 * kMiB);
+  Buffer large(kFirst, 39 * kMiB);
   EXPECT_EQ(reserved(), mib(62));
   held.drop(), fits.drop(), large.drop();
-  Buffer all(kSim0, 62 * kMiB);  // three units and a bit
+  Buffer all(kFirst, 62 * kMiB);  // three units and a bit
   EXPECT_EQ(reserved(), mib(62));
 }
 
 TEST_F(Expandable, LimitsHold) {
-  set_per_process_memory_fraction(0.5, kSim0);
-  EXPECT_EQ(code_of([] { Buffer x(kSim0, 39 * kMiB); }), Code::out_of_device_memory);
-  Buffer fits(kSim0, 20 * kMiB);
+  set_per_process_memory_fraction(0.5, kFirst);
+  EXPECT_EQ(code_of([] { Buffer x(kFirst, 39 * kMiB); }), Code::out_of_device_memory);
+  Buffer fits(kFirst, 20 * kMiB);
 }
 
 TEST_F(Expandable, APoolOfAGraphHasARangeOfItsOwn) {
-  const Stream s = create_stream(kSim0);
+  const Stream s = create_stream(kFirst);
   const StreamScope on(s);
-  Buffer shared(kSim0, 4096);
-  auto pool = make_ref<MemoryPool>(kSim0);
+  Buffer shared(kFirst, 4096);
+  auto pool = make_ref<MemoryPool>(kFirst);
   GraphCapture capture(s, *pool);
-  Buffer inside(kSim0, 4096);
+  Buffer inside(kFirst, 4096);
   add_one(s, inside.data(), 1024);
   const Graph graph = capture.end();
   EXPECT_EQ(reserved(), mib(4));
-  fill_bytes(inside.data(), kSim0, 0, 4096);
+  fill_bytes(inside.data(), kFirst, 0, 4096);
   graph.launch(s);
-  EXPECT_EQ(download(inside.data(), 1024, kSim0)[7], 1);
+  EXPECT_EQ(download(inside.data(), 1024, kFirst)[7], 1);
   inside.drop();
-  empty_cache(kSim0);
+  empty_cache(kFirst);
   EXPECT_EQ(reserved(), mib(4));  // the graph may be replayed
   pool = {};
-  empty_cache(kSim0);
+  empty_cache(kFirst);
   EXPECT_EQ(reserved(), mib(2));
 }
 
@@ -136,20 +136,20 @@ TEST_F(Expandable, RandomTraces) {
   for (int i = 0; i < 400; ++i) {
     try {
       const size_t n = 1 + random() % (kMiB << random() % 4);
-      Buffer fresh(kSim0, 4 * n);
-      fill_bytes(fresh.data(), kSim0, i & 0x3f, 4 * n);
+      Buffer fresh(kFirst, 4 * n);
+      fill_bytes(fresh.data(), kFirst, i & 0x3f, 4 * n);
       live.push_back({std::move(fresh), 0});
-      live.back().value = download(live.back().buffer.data(), 1, kSim0)[0];
+      live.back().value = download(live.back().buffer.data(), 1, kFirst)[0];
     } catch (const Error& e) {
       ASSERT_EQ(e.code, Code::out_of_device_memory) << e.what();
       ++failures;
     }
-    if (random() % 97 == 0) empty_cache(kSim0);
+    if (random() % 97 == 0) empty_cache(kFirst);
     ASSERT_LE(reserved(), mib(64));
     while (live.size() > random() % 24) {
       std::swap(live[random() % live.size()], live.back());
       const Buffer& b = live.back().buffer;
-      ASSERT_EQ(download(b.data() + b.bytes / 4 - 1, 1, kSim0)[0], live.back().value);
+      ASSERT_EQ(download(b.data() + b.bytes / 4 - 1, 1, kFirst)[0], live.back().value);
       live.pop_back();
     }
   }
@@ -158,42 +158,42 @@ TEST_F(Expandable, RandomTraces) {
 
 TEST_F(Settings, UncutBlocksServeLargeRequestsOnly) {
   set("max_split_size_mb:21");
-  Buffer large(kSim0, 22 * kMiB);
-  const MemoryStats m = memory_stats(kSim0);
+  Buffer large(kFirst, 22 * kMiB);
+  const MemoryStats m = memory_stats(kFirst);
   EXPECT_EQ(m.max_split_size, mib(21));
   EXPECT_EQ(m.oversize_allocations.current, 1);
   EXPECT_EQ(m.oversize_segments.current, 1);
   large.drop();
-  Buffer small(kSim0, 2 * kMiB);
+  Buffer small(kFirst, 2 * kMiB);
   EXPECT_EQ(reserved(), mib(42));
-  Buffer again(kSim0, 21 * kMiB);
+  Buffer again(kFirst, 21 * kMiB);
   EXPECT_EQ(reserved(), mib(42));
 }
 
 TEST_F(Settings, GarbageIsCollectedOldestFirst) {
   set("garbage_collection_threshold:0.75");  // 48 MiB
-  const int64_t retries = memory_stats(kSim0).num_alloc_retries;
-  Buffer a(kSim0, 12 * kMiB), b(kSim0, 14 * kMiB), c(kSim0, 16 * kMiB);
+  const int64_t retries = memory_stats(kFirst).num_alloc_retries;
+  Buffer a(kFirst, 12 * kMiB), b(kFirst, 14 * kMiB), c(kFirst, 16 * kMiB);
   b.drop(), a.drop();
-  Buffer d(kSim0, 20 * kMiB);
+  Buffer d(kFirst, 20 * kMiB);
   EXPECT_EQ(reserved(), mib(12 + 16 + 20));
-  EXPECT_EQ(memory_stats(kSim0).num_alloc_retries, retries);
+  EXPECT_EQ(memory_stats(kFirst).num_alloc_retries, retries);
 }
 
 TEST_F(Settings, GarbageIsCollectedBeforeARangeGrows) {
-  Buffer segment(kSim0, 24 * kMiB);
+  Buffer segment(kFirst, 24 * kMiB);
   segment.drop();
   set("garbage_collection_threshold:0.5,expandable_segments:True");  // 32 MiB
-  Buffer b(kSim0, 28 * kMiB);
+  Buffer b(kFirst, 28 * kMiB);
   EXPECT_EQ(reserved(), mib(40));  // two units, and no segment
 }
 
 TEST_F(Settings, RequestsAreRoundedToStepsBetweenPowersOfTwo) {
   set("roundup_power2_divisions:[1:4,4:0,>:2]");
   const auto size = [](size_t bytes) {
-    const int64_t before = memory_stats(kSim0).allocated_bytes.of[kAllPools].current;
-    Buffer x(kSim0, bytes);
-    return memory_stats(kSim0).allocated_bytes.of[kAllPools].current - before;
+    const int64_t before = memory_stats(kFirst).allocated_bytes.of[kAllPools].current;
+    Buffer x(kFirst, bytes);
+    return memory_stats(kFirst).allocated_bytes.of[kAllPools].current - before;
   };
   EXPECT_EQ(size(600), 1024);          // to the alignment: too small for steps
   EXPECT_EQ(size(5000), 5120);         // 4096 + 1024

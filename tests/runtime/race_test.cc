@@ -20,13 +20,14 @@ class Race : public Simulated, public testing::WithParamInterface<Schedule> {
 // The one race there is, from the next synchronisation's error.
 std::string reported() {
   EXPECT_EQ(sim::races().size(), 1u);
-  return message_of([] { synchronize(kSim0); });
+  return message_of([] { synchronize(kFirst); });
 }
 
 TEST_P(Race, MissingWaitIsNamed) {
-  Buffer x(kSim0, kN * 4);
-  const Stream main = current_stream(kSim0), side = create_stream(kSim0);
-  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  NEEDS_SIM(kRacesEndIt);
+  Buffer x(kFirst, kN * 4);
+  const Stream main = current_stream(kFirst), side = create_stream(kFirst);
+  fill_bytes(x.data(), kFirst, 0, x.bytes);
   add_one(side, x.data(), kN);
   const std::string message = reported();
   EXPECT_NE(message.find("\"add_one\" on"), message.npos) << message;
@@ -35,9 +36,10 @@ TEST_P(Race, MissingWaitIsNamed) {
 }
 
 TEST_P(Race, MissingRecordStreamIsNamed) {
-  Buffer x(kSim0, kN * 4);
-  const Stream main = current_stream(kSim0), side = create_stream(kSim0);
-  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  NEEDS_SIM(kRacesEndIt);
+  Buffer x(kFirst, kN * 4);
+  const Stream main = current_stream(kFirst), side = create_stream(kFirst);
+  fill_bytes(x.data(), kFirst, 0, x.bytes);
   wait_stream(side, main);
   add_one(side, x.data(), kN);
   x.drop();
@@ -45,23 +47,23 @@ TEST_P(Race, MissingRecordStreamIsNamed) {
 }
 
 TEST_P(Race, RecordStreamIsEnough) {
-  const Stream main = current_stream(kSim0), side = create_stream(kSim0);
+  const Stream main = current_stream(kFirst), side = create_stream(kFirst);
   for (int i = 0; i < 8; ++i) {
-    Buffer x(kSim0, kN * 4);
-    fill_bytes(x.data(), kSim0, 0, x.bytes);
+    Buffer x(kFirst, kN * 4);
+    fill_bytes(x.data(), kFirst, 0, x.bytes);
     wait_stream(side, main);
     add_one(side, x.data(), kN);
     record_stream(x.memory.block, side);
   }
-  synchronize(kSim0);
+  synchronize(kFirst);
   EXPECT_TRUE(sim::races().empty()) << sim::races()[0];
 }
 
 TEST_P(Race, HostSynchronisationOrders) {
-  Buffer x(kSim0, kN * 4);
-  const Stream side = create_stream(kSim0);
-  fill_bytes(x.data(), kSim0, 0, x.bytes);
-  synchronize(current_stream(kSim0));
+  Buffer x(kFirst, kN * 4);
+  const Stream side = create_stream(kFirst);
+  fill_bytes(x.data(), kFirst, 0, x.bytes);
+  synchronize(current_stream(kFirst));
   add_one(side, x.data(), kN);
   synchronize(side);
   x.drop();
@@ -69,33 +71,35 @@ TEST_P(Race, HostSynchronisationOrders) {
 }
 
 TEST_P(Race, EventCoversOnlyWhatCameBeforeIt) {
-  Buffer x(kSim0, kN * 4);
-  const Stream main = current_stream(kSim0), side = create_stream(kSim0);
-  Event early(kSim0);
+  NEEDS_SIM(kRacesEndIt);
+  Buffer x(kFirst, kN * 4);
+  const Stream main = current_stream(kFirst), side = create_stream(kFirst);
+  Event early(kFirst);
   early.record(main);
-  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  fill_bytes(x.data(), kFirst, 0, x.bytes);
   early.wait(side);
   add_one(side, x.data(), kN);
   EXPECT_NE(reported().find("nothing orders the two"), std::string::npos);
 }
 
 TEST_P(Race, ReadsDoNotRace) {
-  Buffer x(kSim0, kN * 4);
-  const Stream main = current_stream(kSim0), side = create_stream(kSim0);
-  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  Buffer x(kFirst, kN * 4);
+  const Stream main = current_stream(kFirst), side = create_stream(kFirst);
+  fill_bytes(x.data(), kFirst, 0, x.bytes);
   wait_stream(side, main);
   const Access read{x.data(), x.bytes, false};
   for (Stream s : {main, side})
-    launch(s, "reader", [](void*, const void*) {}, nullptr, 0, {&read, 1});
-  synchronize(kSim0);
+    launch_kernel(s, "reader", [](void*, const void*) {}, nullptr, 0, {&read, 1});
+  synchronize(kFirst);
   EXPECT_TRUE(sim::races().empty()) << sim::races()[0];
 }
 
 TEST_P(Race, UseAfterFreeIsNamed) {
-  Buffer x(kSim0, kN * 4);
+  NEEDS_SIM(kRacesEndIt);
+  Buffer x(kFirst, kN * 4);
   float* const stale = x.data();
   x.drop();
-  add_one(current_stream(kSim0), stale, kN);
+  add_one(current_stream(kFirst), stale, kN);
   EXPECT_NE(reported().find("after they were freed"), std::string::npos);
 }
 

@@ -9,7 +9,7 @@ namespace {
 using Reports = Simulated;
 
 TEST_F(Reports, AreReadWhenTheyArePublished) {
-  Report* r = report_of(kSim0);
+  Report* r = report_of(kFirst);
   ASSERT_EQ(r->state, Report::none);
   EXPECT_EQ(report_of(kCpu), nullptr);
   const Report whole{Report::published, 1, 7, 5, "gather"};
@@ -18,15 +18,15 @@ TEST_F(Reports, AreReadWhenTheyArePublished) {
     if (written > 0) r->dim = whole.dim;
     if (written > 1) r->index = whole.index, r->size = whole.size;
     if (written > 2) r->op = whole.op;
-    EXPECT_NO_THROW(check_reports(kSim0)) << written;
+    EXPECT_NO_THROW(check_reports(kFirst)) << written;
     EXPECT_EQ(r->state, Report::claimed);
   }
-  EXPECT_NO_THROW(check_reports(kSim1));
+  EXPECT_NO_THROW(check_reports(kSecond));
   r->state = whole.state;
-  EXPECT_NE(message_of([] { check_reports(kSim0); }).find("gather: index 7 is out of bounds"),
+  EXPECT_NE(message_of([] { check_reports(kFirst); }).find("gather: index 7 is out of bounds"),
             std::string::npos);
   EXPECT_EQ(r->state, Report::none);
-  EXPECT_NO_THROW(check_reports(kSim0));
+  EXPECT_NO_THROW(check_reports(kFirst));
 }
 
 }  // namespace

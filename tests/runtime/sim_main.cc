@@ -1,5 +1,5 @@
-// The runtime tests run on two simulated devices; set before anyone asks for a device. A further
-// argument is added to their configuration, as in "protection=mapping".
+// The runtime tests run on two devices, simulated in one way or another; set before anyone asks for
+// a device. A further argument is added to their configuration, as in "protection=mapping".
 #include <gtest/gtest.h>
 
 #include <string>

@@ -51,9 +51,7 @@ def main():
     assert torch.allclose(nn.DataParallel(model)(x), alone, atol=1e-5)
     with tempfile.TemporaryDirectory() as folder:
         backend = "nccl" if torch.cuda.is_available() else "gloo"
-        dist.init_process_group(
-            backend, init_method=f"file://{folder}/group", rank=0, world_size=1
-        )
+        dist.init_process_group(backend, init_method=f"file://{folder}/group", rank=0, world_size=1)
         spread = nn.parallel.DistributedDataParallel(model)
         nn.functional.cross_entropy(spread(x), y).backward()
         assert torch.equal(spread(x), alone) and model.fc1.weight.grad.abs().sum() > 0

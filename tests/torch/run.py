@@ -8,7 +8,8 @@ beside flambeau. Fails on differences that differences.py does not name, and on 
 longer differ. --all prints every difference; --rows looks at some rows only, --samples at PyTorch's
 own samples of some operators or layers (or all), --most at so many per dtype (0: at those that have
 to be refused). --device cuda looks at each row's operation there, in the dtypes that train, with
-gradients, beside PyTorch's on the same device, or on that of --beside; --part at a part of the rows.
+gradients, beside PyTorch's on the same device, or on that of --beside; --part at a part of the
+rows.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def main():
     sys.path[:] = [p for p in sys.path if p != here]
     beside = options.beside or options.device
     flambeau, torch = load(standin=options.device != beside)
-    from tests.torch import expressions, graph, hooks, modules, report, samples, walk, words
     from tests.harness.part import Part
+    from tests.torch import expressions, graph, hooks, modules, report, samples, walk, words
     from tests.torch.library import Library
 
     ours, theirs = Library(flambeau, None, options.device), Library(torch, flambeau, beside)

@@ -46,9 +46,10 @@ Availability no_device(cudaError_t error) {
 }
 
 Availability too_old(int driver) {
-  return none(Status::driver_too_old,
-              cat_text("the NVIDIA driver is too old: it serves CUDA ", version_text(driver),
-                       ", this library needs one for CUDA ", CUDART_VERSION / 1000, ".0 or newer"));
+  return none(
+      Status::driver_too_old,
+      cat_text("the NVIDIA driver is too old: it serves CUDA ", version_text(driver),
+               ", this library needs one for CUDA ", runtime_version() / 1000, ".0 or newer"));
 }
 
 Availability no_code(const std::string& gpus) {
@@ -62,9 +63,9 @@ void append(std::string& list, const char* name, int major, int minor) {
 }
 
 Availability of_driver() {
-  int driver = 0, count = 0;
-  ignore(cudaDriverGetVersion(&driver));
-  if (driver / 1000 < CUDART_VERSION / 1000) return too_old(driver);
+  const int driver = driver_version();
+  if (driver / 1000 < runtime_version() / 1000) return too_old(driver);
+  int count = 0;
   const cudaError_t counted = cudaGetDeviceCount(&count);
   if (counted == cudaErrorInsufficientDriver) return too_old(driver);
   if (counted != cudaSuccess || count == 0) {
@@ -120,7 +121,7 @@ std::optional<Availability> of_nvml() {
   const nvml::Functions* f = nvml::functions_if_any();
   int driver = 0;
   if (!f || f->driver_version(&driver) != nvml::kSuccess) return {};
-  if (driver / 1000 < CUDART_VERSION / 1000) return too_old(driver);
+  if (driver / 1000 < runtime_version() / 1000) return too_old(driver);
   const Machine m = look(*f);
   if (m.uuids.empty() || m.divided) return {};
   if (m.with_code == 0) return no_code(m.lacks);
@@ -143,6 +144,12 @@ Availability find_out() {
 int runtime_version() {
   int version = 0;
   ignore(cudaRuntimeGetVersion(&version));
+  return version;
+}
+
+int driver_version() {
+  int version = 0;
+  ignore(cudaDriverGetVersion(&version));
   return version;
 }
 

@@ -1,6 +1,7 @@
 // Running a plan: descriptors, the heuristic's algorithm (asked once per kind of problem and kept),
 // a workspace from the caching allocator, the call. One lock per process keeps the cache; the
-// enqueue itself is short.
+// enqueue itself is short. What the library has no way to compute is left to our own product, which
+// is told of once; memory that it lacks for itself is made room for as the allocator does.
 #include "device/cuda/blas.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "device/allocator.h"
 #include "device/cuda/blas_lt.h"
 #include "device/cuda/blas_plan.h"
@@ -46,6 +48,30 @@ struct Failure {
 
 void ok(int status, const char* what) {
   if (status != lt::kSuccess) throw Failure{status, what};
+}
+
+// A handle that finds no memory is not initialised, either.
+hal::Status meaning(int status) {
+  switch (status) {
+    case lt::kSuccess:
+      return hal::Status::ok;
+    case lt::kNotInitialized:
+    case lt::kAllocFailed:
+      return hal::Status::out_of_memory;
+    case lt::kArchMismatch:
+    case lt::kNotSupported:
+      return hal::Status::unsupported;
+    default:
+      return hal::Status::internal;
+  }
+}
+
+hal::Status left_to_us(const std::string& why) {
+  static ToldOnce told;
+  told.warn(
+      "flambeau's own kernel, which is several times slower, computes what cuBLASLt does not: ",
+      why);
+  return hal::Status::unsupported;
 }
 
 // Owns a descriptor of cuBLASLt.
@@ -136,6 +162,8 @@ Key key_of(const BlasPlan& plan, const hal::Matmul& p, const Types& types, const
   return key;
 }
 
+// One handle for each device, kept until the process ends, when CUDA may be gone; and algorithms.
+// The library may allocate for both, be it in the middle of a capture.
 class Blas {
  public:
   static Blas& instance() {
@@ -146,7 +174,9 @@ class Blas {
   lt::Handle handle(const lt::Functions& f, int device) {
     std::lock_guard lock(mutex_);
     lt::Handle& h = handles_[device];
-    if (!h) ok(f.create(&h), "creating a handle");
+    if (h) return h;
+    const RelaxedCapture relaxed;
+    ok(f.create(&h), "creating a handle");
     return h;
   }
 
@@ -158,7 +188,10 @@ class Blas {
       if (const auto known = algorithms_.find(key); known != algorithms_.end())
         return known->second;
     }
-    const std::optional<lt::Heuristic> best = ask(handle, d, by);
+    return keep(key, ask(handle, d, by));
+  }
+
+  std::optional<lt::Heuristic> keep(const Key& key, const std::optional<lt::Heuristic>& best) {
     std::lock_guard lock(mutex_);
     if (algorithms_.size() >= kMostAlgorithms) algorithms_.clear();
     return algorithms_[key] = best;
@@ -180,6 +213,7 @@ class Blas {
     set(lt::kMinAlignmentD, by.out);
     lt::Heuristic best{};
     int found = 0;
+    const RelaxedCapture relaxed;
     const int status =
         f.heuristic(handle, d.desc, d.first, d.second, d.c, d.out, preference, 1, &best, &found);
     if (status == lt::kNotSupported) return std::nullopt;
@@ -196,15 +230,14 @@ class Blas {
 
 // Memory for the duration of one enqueue; the allocator reuses it in the stream's order.
 struct Workspace {
-  Block* block = nullptr;
-  Workspace(Stream s, size_t bytes) {
+  Memory memory;
+  Workspace(Device d, size_t bytes) {
     OpLabel label("matmul workspace");
-    if (bytes) block = allocator_of(s.device).allocate(bytes, s.id);
+    memory = allocate(d, bytes);
   }
-  ~Workspace() { deallocate(block); }
+  ~Workspace() { deallocate(memory.block); }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
-  void* data() const { return block ? block->data : nullptr; }
 };
 
 // alpha and beta in the type that the product is scaled in.
@@ -219,33 +252,47 @@ hal::Status run(Stream s, const hal::Matmul& p) {
   const lt::Functions* const f = plan ? lt::functions_if_any() : nullptr;
   if (!f) return hal::Status::unsupported;
   const DeviceGuard guard(s.device.index);
+  if (guard.error() != cudaSuccess) return status_of(guard.error());
   const Types types = types_of(p);
   const Descriptors d(*f, *plan, p, types);
   const Alignments by(*plan);
   Blas& blas = Blas::instance();
   const lt::Handle handle = blas.handle(*f, s.device.index);
-  const std::optional<lt::Heuristic> chosen =
-      blas.algorithm(key_of(*plan, p, types, by, s.device.index), handle, d, by);
-  if (!chosen) return hal::Status::unsupported;
-  const Workspace workspace(s, chosen->workspace);
+  const Key key = key_of(*plan, p, types, by, s.device.index);
+  const std::optional<lt::Heuristic> chosen = blas.algorithm(key, handle, d, by);
+  if (!chosen)
+    return left_to_us(cat_text("it has no algorithm for a product of [", p.m, ", ", p.k, "] by [",
+                               p.k, ", ", p.n, "] of dtype ", name_of(p.dtype)));
+  const Workspace workspace(s.device, chosen->workspace);
   const bool wide = types.scale == lt::kReal64;
   const Scalar alpha(p.alpha, wide), beta(plan->has_c ? p.beta : 0, wide);
-  ok(f->matmul(handle, d.desc, &alpha, plan->first_data, d.first, plan->second_data, d.second,
-               &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen->algo, workspace.data(),
-               chosen->workspace, native_stream(s)),
-     "the product");
+  const int status =
+      f->matmul(handle, d.desc, &alpha, plan->first_data, d.first, plan->second_data, d.second,
+                &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen->algo,
+                workspace.memory.data, chosen->workspace, native_stream(s));
+  if (meaning(status) == hal::Status::unsupported) blas.keep(key, std::nullopt);
+  ok(status, "the product");
   return hal::Status::ok;
 }
 
-}  // namespace
-
-hal::Status blas_matmul(int, Stream s, const hal::Matmul& problem) try {
+hal::Status attempt(Stream s, const hal::Matmul& problem) try {
   return run(s, problem);
 } catch (const Failure& failure) {
   const cudaError_t cause = cudaGetLastError();  // a device that is lost says so by every call
   if (cause != cudaSuccess) return status_of(cause);
-  return failed(hal::Status::internal,
-                cat_text("cuBLASLt: ", failure.what, " failed with status ", failure.status));
+  const std::string text = cat_text("cuBLASLt: ", failure.what, " failed with ",
+                                    lt::functions().status_name(failure.status));
+  const hal::Status status = meaning(failure.status);
+  return status == hal::Status::unsupported ? left_to_us(text) : failed(status, text);
+}
+
+}  // namespace
+
+hal::Status blas_matmul(int, Stream s, const hal::Matmul& problem) {
+  const hal::Status status = attempt(s, problem);
+  if (status != hal::Status::out_of_memory || allocator_of(s.device).capturing()) return status;
+  allocator_of(s.device).empty_cache();
+  return attempt(s, problem);
 }
 
 }  // namespace flambeau::cuda

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/warning.h"
+#include "device/cuda/toolkit.h"
 
 namespace flambeau::cuda::lt {
 namespace {
@@ -22,12 +23,11 @@ std::string too_old(void* handle) {
 }
 
 Functions load() {
-  static constexpr const char* sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  static constexpr const char* wheels[] = {"nvidia/cu13/lib", "nvidia/cublas/lib"};
-  const Library lib =
-      Library::open({"cuBLASLt", sonames, wheels, "pip install nvidia-cublas", too_old});
+  const Library lib = open_of_toolkit(
+      {"cuBLASLt", "libcublasLt.so", "nvidia/cublas/lib", "nvidia-cublas", too_old});
   Functions f{};
   lib.bind(f.version, "cublasLtGetVersion");
+  lib.bind(f.status_name, "cublasLtGetStatusName");
   lib.bind(f.create, "cublasLtCreate");
   lib.bind(f.desc_create, "cublasLtMatmulDescCreate");
   lib.bind(f.desc_set, "cublasLtMatmulDescSetAttribute");

@@ -14,7 +14,13 @@ using Layout = struct LayoutTag*;
 using Preference = struct PreferenceTag*;
 using NativeStream = void*;
 
-enum : int { kSuccess = 0, kNotSupported = 15 };                       // cublasStatus_t
+enum : int {
+  kSuccess = 0,
+  kNotInitialized = 1,
+  kAllocFailed = 3,
+  kArchMismatch = 8,
+  kNotSupported = 15
+};  // cublasStatus_t
 enum : int { kReal32 = 0, kReal64 = 1, kReal16 = 2, kRealBf16 = 14 };  // cudaDataType_t
 enum : int { kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77 };    // cublasComputeType_t
 enum : int {
@@ -46,6 +52,7 @@ struct Heuristic {
 
 struct Functions {
   size_t (*version)();
+  const char* (*status_name)(int status);
   int (*create)(Handle*);
   int (*desc_create)(Desc*, int compute, int scale);
   int (*desc_set)(Desc, int attribute, const void* value, size_t bytes);

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "base/error.h"
+#include "device/cuda/toolkit.h"
 
 namespace flambeau::cuda::cupti {
 namespace {
@@ -20,10 +21,8 @@ std::string unknown_version(void* handle) {
 }
 
 Functions load() {
-  static constexpr const char* sonames[] = {"libcupti.so.13", "libcupti.so.12"};
-  static constexpr const char* wheels[] = {"nvidia/cu13/lib", "nvidia/cuda_cupti/lib"};
-  const Library lib =
-      Library::open({"CUPTI", sonames, wheels, "pip install nvidia-cuda-cupti", unknown_version});
+  const Library lib = open_of_toolkit(
+      {"CUPTI", "libcupti.so", "nvidia/cuda_cupti/lib", "nvidia-cuda-cupti", unknown_version});
   Functions f{};
   lib.bind(f.result_string, "cuptiGetResultString");
   lib.bind(f.timestamp, "cuptiGetTimestamp");

@@ -47,22 +47,23 @@ Status deallocate(int device, void* data, size_t) {
   return on_device(device, [&] { return cudaFree(data); });
 }
 
-// Portable memory is every device's: one that has a context already is asked for it.
-int device_for_host(int device) {
-  for (int i = 0; !has_context(device) && i < availability().devices; ++i)
+// Portable memory is every device's: one that has a context already is asked for it, or the one
+// where this thread will work.
+int device_for_host() {
+  for (int i = 0; i < availability().devices; ++i)
     if (has_context(i)) return i;
-  return device;
+  return current_device(DeviceType::cuda).index;
 }
 
-Status allocate_host(int device, size_t bytes, void** out) {
-  return on_device(device_for_host(device), [&] {
+Status allocate_host(int, size_t bytes, void** out) {
+  return on_device(device_for_host(), [&] {
     const RelaxedCapture relaxed;
     return cudaHostAlloc(out, bytes, cudaHostAllocPortable);
   });
 }
 
-Status deallocate_host(int device, void* data, size_t) {
-  return on_device(device_for_host(device), [&] { return cudaFreeHost(data); });
+Status deallocate_host(int, void* data, size_t) {
+  return on_device(device_for_host(), [&] { return cudaFreeHost(data); });
 }
 
 Status is_pageable(int device, const void* host, bool* out) {

@@ -1,16 +1,18 @@
 // The table of errors; see status.h.
 #include "device/cuda/status.h"
 
-#include <memory>
+#include <string>
 
 #include "base/error.h"
+#include "base/of_thread.h"
+#include "base/thread_local.h"
 
 namespace flambeau::cuda {
 namespace {
 
 using hal::Status;
 
-thread_local std::unique_ptr<std::string> t_text;
+FLAM_THREAD_LOCAL OfThread<std::string> t_text;
 
 Status meaning(cudaError_t error) {
   switch (error) {
@@ -33,6 +35,9 @@ Status meaning(cudaError_t error) {
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorContextIsDestroyed:
     case cudaErrorExternalDevice:
+    case cudaErrorContained:
+    case cudaErrorTensorMemoryLeak:
+    case cudaErrorMpsClientTerminated:
       return Status::device_lost;
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidKernelImage:
@@ -79,16 +84,15 @@ Status status_of(cudaError_t error) {
   (void)cudaGetLastError();  // a failure that is not sticky must not show in somebody else's next
                              // call
   if (status == Status::not_ready) return status;
-  t_text = std::make_unique<std::string>(
-      cat_text(cudaGetErrorName(error), ": ", cudaGetErrorString(error)));
+  t_text.get() = cat_text(cudaGetErrorName(error), ": ", cudaGetErrorString(error));
   return status;
 }
 
 Status failed(Status status, std::string text) {
-  t_text = std::make_unique<std::string>(std::move(text));
+  t_text.get() = std::move(text);
   return status;
 }
 
-std::string last_text() { return t_text ? *t_text : std::string(); }
+std::string last_text() { return t_text.get(); }
 
 }  // namespace flambeau::cuda

@@ -4,5 +4,6 @@
 namespace flambeau::cuda {
 
 int runtime_version();  // that is linked in
+int driver_version();   // that the driver serves; 0 where there is none
 
 }  // namespace flambeau::cuda

@@ -7,9 +7,9 @@
 #include <signal.h>
 
 #include <exception>
-#include <memory>
 
 #include "base/error.h"
+#include "base/of_thread.h"
 #include "base/thread_local.h"
 #include "base/thread_pool.h"
 #include "device/sim/arena.h"
@@ -29,6 +29,7 @@ struct Guard {
 };
 
 FLAM_THREAD_LOCAL Guard* t_guard = nullptr;
+FLAM_THREAD_LOCAL OfThread<Guard> t_own;
 Arena* g_arena = nullptr;
 struct sigaction g_before[2];
 
@@ -101,14 +102,14 @@ std::string run_guarded(const char* name, const std::function<void()>& work) {
   const KeyOpen open(Arena::instance().key());
   const int inline_before = detail::t_inline;
   ++detail::t_inline;  // the pool's threads are not under the guard
-  static thread_local const std::unique_ptr<Guard> guard(new Guard);
-  guard->open = 0;
+  Guard& guard = t_own.get();
+  guard.open = 0;
   std::string problem;
-  if (!ends_by_itself(*guard, name, work, problem))
-    problem = cat_text("kernel \"", name, "\" accessed an illegal address (", guard->address, ")");
+  if (!ends_by_itself(guard, name, work, problem))
+    problem = cat_text("kernel \"", name, "\" accessed an illegal address (", guard.address, ")");
   t_guard = nullptr;
   detail::t_inline = inline_before;
-  for (int i = 0; i < guard->open; ++i) g_arena->close_granule(guard->granules[i]);
+  for (int i = 0; i < guard.open; ++i) g_arena->close_granule(guard.granules[i]);
   return problem;
 }
 

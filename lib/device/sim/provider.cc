@@ -8,6 +8,8 @@
 #include <memory>
 #include <new>
 
+#include "base/of_thread.h"
+#include "base/thread_local.h"
 #include "device/hal.h"
 #include "device/sim/arena.h"
 #include "device/sim/machine.h"
@@ -30,10 +32,10 @@ constexpr const char* kCopyNames[][2] = {
     {"Memcpy DtoD (Device -> Device)"},
     {"Memcpy PtoP (Device -> Device)"}};
 
-thread_local std::unique_ptr<std::string> t_text;  // of this thread's last failure
+FLAM_THREAD_LOCAL OfThread<std::string> t_text;  // of this thread's last failure
 
 Status failed(Status status, std::string text) {
-  t_text = std::make_unique<std::string>(std::move(text));
+  t_text.get() = std::move(text);
   return status;
 }
 
@@ -466,7 +468,7 @@ hal::Table make_table() {
   t.capture_active = capture_active;
   t.graph_launch = graph_launch;
   t.graph_destroy = graph_destroy;
-  t.error_text = [](int) { return t_text ? *t_text : std::string(); };
+  t.error_text = [](int) { return t_text.get(); };
   t.reading = reading;
   t.processes = processes;
   t.trace_start = trace_start;

@@ -81,6 +81,22 @@ Lu lu_of(const Tensor& x) {
   return made;
 }
 
+void solve_by(const Lu& by, const Tensor& b) {
+  const int64_t n = b.size(-1), k = b.size(-2), batch = numel_of(batch_sizes(b));
+  with_dtype(b.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t i = 0; i < batch; ++i) {
+      const int32_t* pivots = by.pivots.data_as<int32_t>() + i * n;
+      for (int64_t column = 0; column < k; ++column) {
+        T* values = b.data_as<T>() + (i * k + column) * n;
+        for (int64_t row = 0; row < n; ++row) std::swap(values[row], values[pivots[row] - 1]);
+      }
+    }
+  });
+  solve_triangle(by.lu, b, false, true);
+  solve_triangle(by.lu, b, true, false);
+}
+
 Tensor halved_diagonal(const Tensor& x) {
   return sub(tril(x), mul(diag_embed(diagonal(x, 0, -2, -1)), num(0.5)));
 }

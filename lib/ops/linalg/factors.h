@@ -1,6 +1,8 @@
 // What linear algebra shares: checks with torch's words, matrices brought to the host column by
 // column and back, and the errors of those that have no factor.
 #pragma once
+#include <limits>
+
 #include "base/error.h"
 #include "kernels/factor/factor.h"
 #include "ops/call.h"
@@ -19,6 +21,11 @@ void check_square(const char* op, const char* name, const Tensor& x);
 void check_floating_matrix(const char* op, const Tensor& x);  // matrices of f32 or f64
 void check_same_kind(const char* op, const Tensor& a, const Tensor& b);
 
+inline double epsilon_of(Dtype dtype) {
+  return dtype == Dtype::f64 ? std::numeric_limits<double>::epsilon()
+                             : double(std::numeric_limits<float>::epsilon());
+}
+
 // A copy of matrices on the host, column by column: [..., n, m] of [..., m, n].
 Tensor columns(const Tensor& x);
 // Memory for matrices [..., m, n] that the host is to fill, column by column.
@@ -35,6 +42,8 @@ struct Lu {
   Tensor lu, pivots, info;  // on the host, column by column
 };
 Lu lu_of(const Tensor& x);
+// A solution of A X = B from the factors, in place of B on the host, column by column.
+void solve_by(const Lu& by, const Tensor& b);
 
 // While it lives, autocast rests: gradients mix products, which it would make lower, with
 // solutions, which take one dtype.

@@ -1,6 +1,5 @@
 // What singular values decide: ranks, pseudo-inverses, and least squares.
 #include <algorithm>
-#include <limits>
 
 #include "ops/linalg/factors.h"
 #include "ops/read.h"
@@ -10,11 +9,6 @@ namespace flambeau::ops {
 namespace {
 
 constexpr Op kLeastSquaresOp{"least squares"};
-
-double epsilon_of(Dtype dtype) {
-  return dtype == Dtype::f64 ? std::numeric_limits<double>::epsilon()
-                             : double(std::numeric_limits<float>::epsilon());
-}
 
 double default_tolerance(const Tensor& a) {
   return epsilon_of(a.dtype()) * double(std::max(a.size(-1), a.size(-2)));

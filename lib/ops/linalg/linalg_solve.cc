@@ -1,9 +1,6 @@
-// Systems of equations: solutions, inverses and determinants by LU, solutions by triangles. The
-// gradients are Giles's (2008), written with the same ops.
-#include <cmath>
-
+// Systems of equations: solutions and inverses by LU, solutions by triangles. The gradients are
+// Giles's (2008), written with the same ops.
 #include "ops/linalg/factors.h"
-#include "ops/read.h"
 
 namespace flambeau::ops {
 
@@ -51,23 +48,6 @@ struct TriangleBackward {
     return {upper ? triu(da, unit) : tril(da, -int64_t(unit)), db};
   }
 };
-
-// A solution of A X = B from the factors, in place of B.
-void solve_by(const Lu& by, const Tensor& b) {
-  const int64_t n = b.size(-1), k = b.size(-2), batch = numel_of(batch_sizes(b));
-  with_dtype(b.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (int64_t i = 0; i < batch; ++i) {
-      const int32_t* pivots = by.pivots.data_as<int32_t>() + i * n;
-      for (int64_t column = 0; column < k; ++column) {
-        T* values = b.data_as<T>() + (i * k + column) * n;
-        for (int64_t row = 0; row < n; ++row) std::swap(values[row], values[pivots[row] - 1]);
-      }
-    }
-  });
-  solve_triangle(by.lu, b, false, true);
-  solve_triangle(by.lu, b, true, false);
-}
 
 std::tuple<Tensor, Tensor> inverse(Form op, const char* shown, const Tensor& A, bool checked) {
   check_square(shown, "A", A);
@@ -137,61 +117,6 @@ std::tuple<Tensor, Tensor> solution(Form op, const Tensor& A, const Tensor& B, b
   return {vector ? squeeze(x, Dims{-1}) : left ? x : mt(x), info};
 }
 
-// The determinant's sign and size: from the diagonal of U and how often rows changed places.
-template <class F> void each_diagonal(const Lu& lu, F&& f) {
-  const int64_t n = lu.lu.size(-1);
-  with_dtype(lu.lu.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (int64_t i = 0; i < lu.info.numel(); ++i) {
-      double sign = 1, size = 1, log_size = 0;
-      for (int64_t j = 0; j < n; ++j) {
-        const double u = double(lu.lu.data_as<T>()[(i * n + j) * n + j]);
-        size *= std::abs(u);
-        log_size += std::log(std::abs(u));
-        sign = u == 0 ? 0 : std::isnan(u) ? u : u < 0 ? -sign : sign;
-        if (lu.pivots.data_as<int32_t>()[i * n + j] != j + 1) sign = -sign;
-      }
-      f(tag, i, sign, size, log_size);
-    }
-  });
-}
-
-// adj(A)^T times a number per matrix, which exists where the inverse does not; source: Higham,
-// "What is the adjugate of a matrix", 2020.
-Tensor scaled_cofactors(const Tensor& a, const Tensor& scale) {
-  const auto [u, s, vh] = linalg_svd(a, false);
-  const int64_t n = s.size(-1);
-  const Tensor one = ones(joined(batch_sizes(a), {1}), a.dtype(), a.device());
-  const Tensor first[] = {one, narrow(s, -1, 0, n - 1)};
-  const Tensor last[] = {one, narrow(flip(s, Dims{-1}), -1, 0, n - 1)};
-  const Tensor others =
-      mul(cumprod(cat(first, -1), -1), flip(cumprod(cat(last, -1), -1), Dims{-1}));
-  const Tensor turned = mul(mul(linalg_det(u), linalg_det(vh)), scale);
-  return matmul(column_scaled(u, mul(others, unsqueeze(turned, -1))), vh);
-}
-
-struct DetBackward {
-  Saved a, y;
-  static constexpr auto name = "LinalgDetBackward0";
-  Tensors operator()(const Tensor& dy) const {
-    const Tensor in = a, det = y;
-    if (in.numel() == 0) return {zeros_as(in)};
-    if (!is_true(all(ne(detach(det), num(0.0))))) return {scaled_cofactors(in, dy)};
-    const Tensor scale = unsqueeze(unsqueeze(mul(dy, det), -1), -1);
-    return {mul(scale, mt(linalg_inv(in)))};
-  }
-};
-
-struct SlogdetBackward {
-  Saved a;
-  static constexpr auto name = "LinalgSlogdetBackward0";
-  Tensors operator()(TensorsView dy) const {
-    if (!dy[1]) return {};
-    const Tensor back = mt(std::get<0>(linalg_inv_ex(a)));
-    return {mul(unsqueeze(unsqueeze(dy[1], -1), -1), back)};
-  }
-};
-
 }  // namespace
 
 Tensor linalg_inv(const Tensor& A, Into into) {
@@ -227,44 +152,6 @@ Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, boo
   Tensor y = as_matrices(made, c.device());
   TriangleBackward gradient{c.save(p.a), c.save_output(y), upper, unitriangular};
   return c.track(std::move(y), std::move(gradient));
-}
-
-Tensor linalg_det(const Tensor& A, Into into) {
-  check_square("linalg.det", "A", A);
-  Call c{op::linalg_det.to(into), {A}};
-  check_floating_matrix("linalg.det", c[0]);
-  const Lu lu = lu_of(c[0]);
-  const Tensor made = flambeau::empty(batch_sizes(A), A.dtype(), kCpu);
-  each_diagonal(lu, [&](auto tag, int64_t i, double sign, double size, double) {
-    using T = typename decltype(tag)::type;
-    made.data_as<T>()[i] = T(sign * size);
-  });
-  Tensor y = as_result(made, A.device());
-  DetBackward gradient{c.save(c[0]), c.save_output(y)};
-  return c.track(std::move(y), std::move(gradient));
-}
-
-std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
-  check_square("linalg.slogdet", "A", A);
-  Call c{op::linalg_slogdet, {A}};
-  check_floating_matrix("linalg.slogdet", c[0]);
-  const Lu lu = lu_of(c[0]);
-  const Tensor signs = flambeau::empty(batch_sizes(A), A.dtype(), kCpu);
-  const Tensor logs = flambeau::empty(batch_sizes(A), A.dtype(), kCpu);
-  each_diagonal(lu, [&](auto tag, int64_t i, double sign, double, double log_size) {
-    using T = typename decltype(tag)::type;
-    signs.data_as<T>()[i] = T(sign);
-    logs.data_as<T>()[i] = T(log_size);
-  });
-  Tensor ys[] = {as_result(signs, A.device()), as_result(logs, A.device())};
-  c.track_all(ys, SlogdetBackward{c.save(c[0])});
-  return {ys[0], ys[1]};
-}
-
-Tensor logdet(const Tensor& A) {
-  check_square(op::logdet, "A", A);
-  const auto [sign, size] = linalg_slogdet(A);
-  return where(lt(detach(sign), num(0.0)), num(double(NAN)), size);
 }
 
 }  // namespace flambeau::ops

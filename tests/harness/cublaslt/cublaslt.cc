@@ -1,49 +1,31 @@
 // A stand-in for cuBLASLt with its ABI, as far as device/cuda/blas_lt.h binds it: products by plain
-// loops, in the order of their stream. An algorithm holds the caller to what the heuristic was
-// told: operands and bias aligned as promised (256 bytes where nothing was), and the workspace, all
-// of them whole in memory of the current device. It
-// can be told to be too old, to have no algorithm, or to fail at the product:
-// FLAMBEAU_STANDIN_CUBLASLT=old, =none, =fails.
+// loops, in the order of their stream. It holds callers to live objects (objects.h), to the device
+// that a handle was made on, to layouts that fit together (problem.h), to no call that may allocate
+// while a capture forbids it, and an algorithm to what the heuristic was told: the problem, the
+// workspace, operands and bias aligned as promised (256 bytes where nothing was), all of them whole
+// in memory of the current device.
+// FLAMBEAU_STANDIN_CUBLASLT tells it to be too old (old), to have no algorithm (none), to make no
+// handle before half of the device's memory is free (memory) or none at all (uninitialised), to
+// know no kernel for the GPU (arch) or to fail at the product (fails).
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/half.h"
 #include "device/cuda/blas_lt.h"
 #include "driver.h"
+#include "problem.h"
 
 using namespace flambeau;
 using namespace flambeau::cuda::lt;
 
-namespace flambeau::cuda::lt {
-
-struct HandleTag {};
-struct DescTag {
-  int compute, scale;
-  int32_t trans_a = 0, trans_b = 0;
-  uint32_t epilogue = kPlain;
-  const void* bias = nullptr;
-};
-struct LayoutTag {
-  int type;
-  uint64_t rows, cols;
-  int64_t ld;
-  int32_t batches = 1;
-  int64_t step = 0;  // from one matrix of the batch to the next
-};
-struct PreferenceTag {
-  size_t workspace = 0;
-  uint32_t aligned[4] = {256, 256, 256, 256};  // a, b, c, d
-};
-
-}  // namespace flambeau::cuda::lt
-
 namespace {
 
-constexpr int kInvalid = 7;                // CUBLAS_STATUS_INVALID_VALUE
+using namespace cublaslt;
+
 constexpr int kExecutionFailed = 13;       // CUBLAS_STATUS_EXECUTION_FAILED
 constexpr size_t kWorkspaceAligned = 256;  // bytes
 
@@ -52,24 +34,17 @@ bool told(const char* what) {
   return given && std::string_view(given) == what;
 }
 
-int breach(const char* what, const void* at, uint64_t wanted) {
-  char text[160];
-  std::snprintf(text, sizeof text, "cublasLtMatmul: %s at %p, of %llu bytes", what, at,
-                static_cast<unsigned long long>(wanted));
-  standin_breach(text);
-  return kInvalid;
+// What a test asked CUDA to answer, as cuBLASLt tells it.
+int meaning(const standin_call& call) {
+  constexpr int kMemoryAllocation = 2;  // of cudaError_t
+  return call.error == 0                   ? int(kSuccess)
+         : call.error == kMemoryAllocation ? kAllocFailed
+                                           : kExecutionFailed;
 }
 
-template <class T, class H> int make(H* out, T value) {
-  *out = new T(value);
-  return kSuccess;
-}
-template <class H> int destroy(H value) {
-  delete value;
-  return kSuccess;
-}
-template <class T> int set(T& member, const void* value, size_t bytes) {
-  if (bytes != sizeof member) return kInvalid;
+template <class T> int set(const char* function, T& member, const void* value, size_t bytes) {
+  if (bytes != sizeof member)
+    return breach(function, cat_text("an attribute of ", bytes, " bytes"));
   std::memcpy(&member, value, bytes);
   return kSuccess;
 }
@@ -77,14 +52,6 @@ template <class T> int set(T& member, const void* value, size_t bytes) {
 uint64_t alignment(const void* p) {
   const auto address = reinterpret_cast<uintptr_t>(p);
   return address ? address & -address : 256;
-}
-
-size_t bytes_of(int type) { return type == kReal64 ? 8 : type == kReal32 ? 4 : 2; }
-
-// From the first to the last element that is read or written.
-size_t bytes_of(const LayoutTag& l) {
-  const int64_t last = (l.batches - 1) * l.step + int64_t(l.cols - 1) * l.ld + int64_t(l.rows);
-  return size_t(last) * bytes_of(l.type);
 }
 
 struct Product {
@@ -156,94 +123,186 @@ void run(void*, const void* call) {
       }
 }
 
+// Whether every object lives, and they fit together.
+bool collect(const char* function, Handle handle, Desc desc, const Layout (&layouts)[4],
+             const standin_call& call, Problem& out) {
+  const HandleTag* const h = live(function, handle);
+  const DescTag* const d = h ? live(function, desc) : nullptr;
+  if (!d) return false;
+  out.device = h->device;
+  out.desc = *d;
+  LayoutTag* const places[] = {&out.a, &out.b, &out.c, &out.d};
+  for (int i = 0; i < 4; ++i) {
+    const LayoutTag* const l = live(function, layouts[i]);
+    if (!l) return false;
+    *places[i] = *l;
+  }
+  std::string wrong = misfit(out);
+  if (h->device != call.device)
+    wrong = cat_text("a handle of device ", h->device, " on device ", call.device);
+  if (!wrong.empty()) breach(function, wrong);
+  return wrong.empty();
+}
+
+// What an algorithm was chosen for: the alignments of a, b, c, d and of the bias, the problem, and
+// the workspace.
+struct Chosen {
+  uint64_t aligned[5], problem, workspace, unused;
+};
+static_assert(sizeof(Chosen) == sizeof(Algo));
+
+std::string misuse(const Problem& p, const Chosen& by, const void* const (&operands)[5],
+                   const void* workspace, size_t bytes) {
+  if (fingerprint(p) != by.problem) return "an algorithm for another problem";
+  const auto& [a, b, c, d, bias] = operands;
+  if (d == a || d == b) return "d over an operand";
+  if (d == c && p.c != p.d) return "d in place of c, laid out otherwise";
+  constexpr const char* names[] = {"a", "b", "c", "d", "the bias"};
+  const size_t sizes[] = {bytes_of(p.a), bytes_of(p.b), bytes_of(p.c), bytes_of(p.d),
+                          p.d.rows * bytes_of(p.d.type)};
+  for (int i = 0; i < (bias ? 5 : 4); ++i) {
+    if (alignment(operands[i]) < by.aligned[i])
+      return cat_text(names[i], " at ", operands[i], " is not aligned to ", by.aligned[i]);
+    if (!standin_holds(operands[i], sizes[i]))
+      return cat_text(names[i], " at ", operands[i], " is no memory of the current device");
+  }
+  if (bytes < by.workspace) return cat_text("a workspace of ", bytes, " bytes");
+  if (bytes && alignment(workspace) < kWorkspaceAligned) return "a workspace that is not aligned";
+  if (bytes && !standin_holds(workspace, bytes)) return "a workspace that is not the device's";
+  return {};
+}
+
 }  // namespace
 
 #define SHOWN extern "C" [[gnu::visibility("default")]]
 
 SHOWN size_t cublasLtGetVersion() { return told("old") ? 110000 : 130100; }
-SHOWN int cublasLtCreate(Handle* out) { return make(out, HandleTag{}); }
+SHOWN const char* cublasLtGetStatusName(int status) {
+  switch (status) {
+    case kNotInitialized:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case kAllocFailed:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case kArchMismatch:
+      return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case kExecutionFailed:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case kNotSupported:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+  }
+}
+
+SHOWN int cublasLtCreate(Handle* out) {
+  const standin_call call = standin_enters(__func__);
+  if (call.unsafe) return breach(__func__, "while a capture forbids to allocate");
+  if (told("uninitialised")) return kNotInitialized;
+  size_t free_bytes = 0, total = 0;
+  standin_memory(call.device, &free_bytes, &total);
+  if (told("memory") && free_bytes < total / 2) return kAllocFailed;
+  return call.error ? meaning(call) : make(out, HandleTag{call.device});
+}
+SHOWN int cublasLtDestroy(Handle handle) { return destroy(__func__, handle); }
 
 SHOWN int cublasLtMatmulDescCreate(Desc* out, int compute, int scale) {
   return make(out, DescTag{compute, scale});
 }
-SHOWN int cublasLtMatmulDescSetAttribute(Desc d, int attribute, const void* value, size_t bytes) {
+SHOWN int cublasLtMatmulDescSetAttribute(Desc desc, int attribute, const void* value,
+                                         size_t bytes) {
+  DescTag* const d = live(__func__, desc);
+  if (!d) return kInvalid;
   switch (attribute) {
     case kTransA:
-      return set(d->trans_a, value, bytes);
+      return set(__func__, d->trans_a, value, bytes);
     case kTransB:
-      return set(d->trans_b, value, bytes);
+      return set(__func__, d->trans_b, value, bytes);
     case kEpilogue:
-      return set(d->epilogue, value, bytes);
+      return set(__func__, d->epilogue, value, bytes);
     case kBiasPointer:
-      return set(d->bias, value, bytes);
+      return set(__func__, d->bias, value, bytes);
     default:
-      return kInvalid;
+      return breach(__func__, cat_text("no attribute ", attribute));
   }
 }
-SHOWN int cublasLtMatmulDescDestroy(Desc d) { return destroy(d); }
+SHOWN int cublasLtMatmulDescDestroy(Desc desc) { return destroy(__func__, desc); }
 
 SHOWN int cublasLtMatrixLayoutCreate(Layout* out, int type, uint64_t rows, uint64_t cols,
                                      int64_t ld) {
-  return ld < int64_t(rows) ? kInvalid : make(out, LayoutTag{type, rows, cols, ld});
+  if (!rows || !cols || ld < int64_t(rows))
+    return breach(__func__, cat_text('[', rows, ", ", cols, "] in columns of ", ld));
+  return make(out, LayoutTag{type, rows, cols, ld});
 }
-SHOWN int cublasLtMatrixLayoutSetAttribute(Layout l, int attribute, const void* value,
+SHOWN int cublasLtMatrixLayoutSetAttribute(Layout layout, int attribute, const void* value,
                                            size_t bytes) {
-  if (attribute == kBatchCount) return set(l->batches, value, bytes);
-  return attribute == kBatchOffset ? set(l->step, value, bytes) : kInvalid;
+  LayoutTag* const l = live(__func__, layout);
+  if (!l) return kInvalid;
+  if (attribute == kBatchCount) return set(__func__, l->batches, value, bytes);
+  if (attribute == kBatchOffset) return set(__func__, l->step, value, bytes);
+  return breach(__func__, cat_text("no attribute ", attribute));
 }
-SHOWN int cublasLtMatrixLayoutDestroy(Layout l) { return destroy(l); }
+SHOWN int cublasLtMatrixLayoutDestroy(Layout layout) { return destroy(__func__, layout); }
 
 SHOWN int cublasLtMatmulPreferenceCreate(Preference* out) { return make(out, PreferenceTag{}); }
-SHOWN int cublasLtMatmulPreferenceSetAttribute(Preference p, int attribute, const void* value,
-                                               size_t bytes) {
-  if (attribute == kMaxWorkspace) return set(p->workspace, value, bytes);
-  if (attribute < kMinAlignmentA || attribute > kMinAlignmentD) return kInvalid;
-  return set(p->aligned[attribute - kMinAlignmentA], value, bytes);
+SHOWN int cublasLtMatmulPreferenceSetAttribute(Preference preference, int attribute,
+                                               const void* value, size_t bytes) {
+  PreferenceTag* const p = live(__func__, preference);
+  if (!p) return kInvalid;
+  if (attribute == kMaxWorkspace) return set(__func__, p->workspace, value, bytes);
+  if (attribute < kMinAlignmentA || attribute > kMinAlignmentD)
+    return breach(__func__, cat_text("no attribute ", attribute));
+  return set(__func__, p->aligned[attribute - kMinAlignmentA], value, bytes);
 }
-SHOWN int cublasLtMatmulPreferenceDestroy(Preference p) { return destroy(p); }
+SHOWN int cublasLtMatmulPreferenceDestroy(Preference p) { return destroy(__func__, p); }
 
-// The algorithm is what the caller promised: the alignments of a, b, c, d and of the bias.
-SHOWN int cublasLtMatmulAlgoGetHeuristic(Handle, Desc desc, Layout, Layout, Layout, Layout,
-                                         Preference preference, int asked, Heuristic* out,
+SHOWN int cublasLtMatmulAlgoGetHeuristic(Handle handle, Desc desc, Layout a, Layout b, Layout c,
+                                         Layout d, Preference preference, int asked, Heuristic* out,
                                          int* found) {
+  const standin_call call = standin_enters(__func__);
   *found = 0;
+  if (call.unsafe) return breach(__func__, "while a capture forbids to allocate");
+  Problem p;
+  if (!collect(__func__, handle, desc, {a, b, c, d}, call, p)) return kInvalid;
+  const PreferenceTag* const wanted = live(__func__, preference);
+  if (!wanted || asked < 1) return kInvalid;
   if (told("none")) return kNotSupported;
-  if (asked < 1) return kInvalid;
-  *out = {};
-  std::copy_n(preference->aligned, 4, out->algo.data);
-  out->algo.data[4] = std::min<uint64_t>(alignment(desc->bias), 256);
-  out->workspace = std::min<size_t>(preference->workspace, 4096);
+  if (call.error) return meaning(call);
+  Chosen chosen{};
+  std::copy_n(wanted->aligned, 4, chosen.aligned);
+  chosen.aligned[4] = std::min<uint64_t>(alignment(p.desc.bias), 256);
+  chosen.problem = fingerprint(p);
+  chosen.workspace = std::min<size_t>(wanted->workspace, 4096);
+  *out = {std::bit_cast<Algo>(chosen), chosen.workspace, kSuccess, 1, {}};
   *found = 1;
   return kSuccess;
 }
 
-SHOWN int cublasLtMatmul(Handle, Desc desc, const void* alpha, const void* a, Layout a_layout,
-                         const void* b, Layout b_layout, const void* beta, const void* c,
-                         Layout c_layout, void* d, Layout d_layout, const Algo* algo,
+SHOWN int cublasLtMatmul(Handle handle, Desc desc, const void* alpha, const void* a,
+                         Layout a_layout, const void* b, Layout b_layout, const void* beta,
+                         const void* c, Layout c_layout, void* d, Layout d_layout, const Algo* algo,
                          void* workspace, size_t bytes, NativeStream stream) {
+  const standin_call entered = standin_enters(__func__);
+  Problem p;
+  if (!collect(__func__, handle, desc, {a_layout, b_layout, c_layout, d_layout}, entered, p))
+    return kInvalid;
+  const std::string wrong =
+      misuse(p, std::bit_cast<Chosen>(*algo), {a, b, c, d, p.desc.bias}, workspace, bytes);
+  if (!wrong.empty()) return breach(__func__, wrong);
   if (told("fails")) return kExecutionFailed;
-  if (desc->compute == kComputeTf32 && a_layout->type != kReal32)
-    return breach("TF32 for other operands than f32", a, 4);
-  const void* const operands[] = {a, b, c, d, desc->bias};
-  constexpr const char* names[] = {"a", "b", "c", "d", "the bias"};
-  for (int i = 0; i < 5; ++i)
-    if (operands[i] && alignment(operands[i]) < algo->data[i])
-      return breach(names[i], operands[i], algo->data[i]);
-  const size_t sizes[] = {bytes_of(*a_layout), bytes_of(*b_layout), bytes_of(*c_layout),
-                          bytes_of(*d_layout), d_layout->rows * bytes_of(d_layout->type)};
-  for (int i = 0; i < 5; ++i)
-    if (operands[i] && !standin_holds(operands[i], sizes[i]))
-      return breach("no memory of the current device", operands[i], sizes[i]);
-  if (bytes && !standin_holds(workspace, bytes))
-    return breach("no memory of the current device for the workspace", workspace, bytes);
-  if (bytes && alignment(workspace) < kWorkspaceAligned)
-    return breach("the workspace", workspace, kWorkspaceAligned);
-  const bool wide = desc->scale == kReal64;
+  if (told("arch")) return kArchMismatch;
+  if (entered.error) return meaning(entered);
+  const bool wide = p.desc.scale == kReal64;
   const auto scalar = [wide](const void* p) {
     return wide ? *static_cast<const double*>(p) : double(*static_cast<const float*>(p));
   };
-  const Product call{*desc, *a_layout, *b_layout, *c_layout,     *d_layout,   a,
-                     b,     c,         d,         scalar(alpha), scalar(beta)};
-  standin_enqueues(stream, "cublasLtMatmul", run, &call, sizeof call);
-  return kSuccess;
+  const Product call{p.desc, p.a, p.b, p.c, p.d, a, b, c, d, scalar(alpha), scalar(beta)};
+  const void* const bias = p.desc.bias;
+  const standin_access touched[] = {{a, bytes_of(p.a), 0},
+                                    {b, bytes_of(p.b), 0},
+                                    {c, call.beta != 0 ? bytes_of(p.c) : 0, 0},
+                                    {d, bytes_of(p.d), 1},
+                                    {bias, bias ? p.d.rows * bytes_of(p.d.type) : 0, 0},
+                                    {workspace, bytes, 1}};
+  standin_enqueues(stream, "cublasLtMatmul", run, &call, sizeof call, touched, std::size(touched));
+  return standin_failed() ? kExecutionFailed : int(kSuccess);
 }

@@ -3,15 +3,20 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 
 #include "device/cuda/context.h"
+#include "device/sim/control.h"
+#include "device/sim/machine.h"
 #include "driver.h"
 
 namespace cuda_runtime {
 
 using flambeau::hal::Status;
+using flambeau::sim::Machine;
 
 thread_local int current_device = 0;
 thread_local int captures = 0;
@@ -22,7 +27,8 @@ thread_local bool in_host_function = false;
 namespace {
 
 thread_local cudaError_t t_last = cudaSuccess;
-std::atomic<pid_t> g_initialised{0};  // by this process
+thread_local cudaError_t t_failed = cudaSuccess;  // since a library was entered
+std::atomic<pid_t> g_initialised{0};              // by this process
 
 cudaError_t meaning(Status status) {
   switch (status) {
@@ -43,37 +49,80 @@ cudaError_t meaning(Status status) {
   }
 }
 
-// What a test asked for instead of success.
+// What a test asked for instead of success: by fail_calls, or of a whole program by
+// FLAMBEAU_STANDIN_FAIL=<call>:<error>:<passed>:<times>.
 class Failure {
  public:
+  Failure() {
+    const char* given = std::getenv("FLAMBEAU_STANDIN_FAIL");
+    if (!given) return;
+    char call[64];
+    int error = 0;
+    if (std::sscanf(given, "%63[^:]:%d:%d:%d", call, &error, &passed_, &times_) != 4) std::abort();
+    name_ = call, error_ = cudaError_t(error);
+  }
   void set(const char* name, cudaError_t error, int passed, int times) {
     const std::lock_guard lock(mutex_);
     name_ = name ? name : "", error_ = error, passed_ = passed, times_ = times, hit_ = nullptr;
   }
   const char* clear() {
     const std::lock_guard lock(mutex_);
+    if (stays())
+      for (int i = 0; i < devices().device_count(); ++i) flambeau::sim::revive(i);
     times_ = 0;
     return std::exchange(hit_, nullptr);
   }
   cudaError_t answer(const char* call) {
     const std::lock_guard lock(mutex_);
-    const bool stays =
-        hit_ && error_ >= cudaErrorIllegalAddress && error_ <= cudaErrorLaunchFailure;
-    if (stays) return error_;
+    if (stays()) return error_;
     if (times_ == 0 || (!name_.empty() && name_ != call)) return cudaSuccess;
     if (passed_ > 0) return --passed_, cudaSuccess;
     --times_;
     hit_ = call;
+    if (stays()) lose_devices();
     return error_;
   }
 
  private:
+  bool stays() const { return hit_ && is_sticky(error_); }
+  // What they had to do is not done, and nothing is asked of them any more.
+  void lose_devices() const {
+    Machine& m = Machine::instance();
+    const auto lock = m.lock();
+    for (int i = 0; i < devices().device_count(); ++i)
+      m.device(i) = {cudaGetErrorString(error_), true};
+  }
+
   std::mutex mutex_;
   std::string name_;
   cudaError_t error_ = cudaSuccess;
   int passed_ = 0, times_ = 0;
   const char* hit_ = nullptr;
 } g_failure;
+
+standin_call enter(const char* name) {
+  const Call call(name);
+  call.needs_context();
+  t_failed = cudaSuccess;
+  return {call.current, call.is_unsafe(), call.returns(cudaSuccess)};
+}
+[[maybe_unused]] const bool offered =
+    (standin_offers_calls(enter, [] { return int(t_failed); }), true);
+
+// What a program may keep to its end is what the library keeps by design: the streams of its pools,
+// the events that its allocators recycle, and the memory that they cache, page-locked or a GPU's.
+struct End {
+  size_t graphs = 0, registered = 0;  // forgiven ones
+  ~End() {
+    if (!is_initialised()) return;
+    const Held left = held();
+    if (left.graphs > graphs) tell(left.graphs, " graphs that nobody destroyed");
+    if (left.registered > registered) tell(left.registered, " pieces that nobody unregistered");
+  }
+  static void tell(size_t n, const char* what) {
+    standin_breach(flambeau::cat_text("at the end: ", n, what).c_str());
+  }
+} g_end;
 
 }  // namespace
 
@@ -91,8 +140,8 @@ cudaError_t Call::breach(cudaError_t error, const std::string& text) const {
 }
 
 cudaError_t Call::returns(cudaError_t error) const {
-  if (injected != cudaSuccess) return t_last = injected;
-  if (error != cudaSuccess && error != cudaErrorNotReady) t_last = error;
+  if (injected != cudaSuccess) return t_last = t_failed = injected;
+  if (error != cudaSuccess && error != cudaErrorNotReady) t_last = t_failed = error;
   return error;
 }
 
@@ -114,9 +163,12 @@ std::set<int> contexts() {
     if (flambeau::cuda::has_context(i)) all.insert(i);
   return all;
 }
-bool is_initialised() { return g_initialised != 0; }
+bool is_initialised() { return g_initialised == getpid(); }
 int breaches() { return standin_breaches(); }
-void forgive() { standin_forgive(); }
+void forgive() {
+  standin_forgive();
+  g_end.graphs = graphs(), g_end.registered = registered();
+}
 
 void fail_calls(const char* name, cudaError_t error, int passed, int times) {
   g_failure.set(name, error, passed, times);

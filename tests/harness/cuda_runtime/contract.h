@@ -1,13 +1,14 @@
 // The contract of CUDA's runtime as the stand-in holds callers to it, beyond the errors that
 // NVIDIA's own returns: the right current device, live handles of the right device, pointers into
 // live memory of the named space, no unsafe call by a thread that captures, no CUDA call from a
-// host function. What breaks it is counted and printed, fails the call, and fails the process at
-// its end.
+// host function, no use of memory that nothing orders (accesses.cc). What breaks it is counted and
+// printed, fails the call, and fails the process at its end.
 #pragma once
 #include <cuda_runtime_api.h>
 
 #include <atomic>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -51,29 +52,34 @@ extern std::atomic<int> global_captures;  // of all threads, those that bind all
 extern thread_local cudaStreamCaptureMode capture_mode;  // how this thread takes them
 extern thread_local bool in_host_function;               // CUDA may not be called
 
+// What the launch of the HAL that this thread is in touches.
+extern thread_local std::span<const flambeau::Access> accesses;
+
 // Memory that came by pages, which calls may use from now on, or no more.
 void add_pages(const void* p, size_t bytes, int device);
 void remove_pages(const void* p);
 
 std::set<int> contexts();                      // devices that have one
 const std::set<std::pair<int, int>>& peers();  // (from, to) between which copies go directly
-bool is_initialised();                         // CUDA, in this process
+bool is_initialised();                         // CUDA, by this process
 int breaches();                                // so far
-void forgive();                                // a test broke it on purpose
+void forgive();                                // a test broke it, or left things, on purpose
 
 // What a program has of all devices now.
 struct Held {
-  size_t streams, events, graphs, bytes;
+  size_t streams, events, graphs, bytes, registered;
   bool operator==(const Held&) const = default;
 };
 Held held();
-extern std::atomic<size_t> graphs;  // captured and executable ones
+size_t graphs();      // captured and executable ones
+size_t registered();  // pieces of the host's memory
 
 // From now on the call of the function (of any where it is null) after `passed` of them answers
-// with this error, and so do the ones after it, `times` in all. One that loses a device is every
-// later call's answer. `heal` ends it: the call that was answered so, or null.
+// with this error, and so do the ones after it, `times` in all. One that is sticky loses the
+// devices and is every later call's answer. `heal` ends it: the call that was answered so, or null.
 void fail_calls(const char* name, cudaError_t error, int passed = 0, int times = 1);
 const char* heal();
+bool is_sticky(cudaError_t error);
 
 inline const flambeau::hal::Table& devices() { return flambeau::hal::sim_table(); }
 

@@ -25,6 +25,7 @@ enum cudaError_t : int {
   cudaErrorNvlinkUncorrectable = 220,
   cudaErrorJitCompilerNotFound = 221,
   cudaErrorUnsupportedPtxVersion = 222,
+  cudaErrorContained = 226,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
@@ -38,9 +39,11 @@ enum cudaError_t : int {
   cudaErrorInvalidAddressSpace = 717,
   cudaErrorInvalidPc = 718,
   cudaErrorLaunchFailure = 719,
+  cudaErrorTensorMemoryLeak = 721,
   cudaErrorNotPermitted = 800,
   cudaErrorNotSupported = 801,
   cudaErrorCompatNotSupportedOnDevice = 804,
+  cudaErrorMpsClientTerminated = 810,
   cudaErrorStreamCaptureUnsupported = 900,
   cudaErrorStreamCaptureInvalidated = 901,
   cudaErrorStreamCaptureMerge = 902,
@@ -80,6 +83,7 @@ enum cudaStreamCaptureStatus {
 enum : unsigned {
   cudaStreamNonBlocking = 1,
   cudaHostAllocPortable = 1,
+  cudaMemAttachGlobal = 1,
   cudaEventDefault = 0,
   cudaEventDisableTiming = 2
 };
@@ -128,6 +132,7 @@ const char* cudaGetErrorString(cudaError_t error);
 // memory
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes);
 cudaError_t cudaMalloc(void** out, size_t bytes);
+cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned flags);
 cudaError_t cudaFree(void* data);
 cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* data);

@@ -12,7 +12,11 @@ using namespace cuda_runtime;
 
 namespace {
 
-constexpr int kVersion = 13000;  // of the runtime
+// 13.0, or what a test names.
+int version_in(const char* variable) {
+  const char* named = std::getenv(variable);
+  return named ? std::atoi(named) : CUDART_VERSION;
+}
 
 int count() { return standin_devices(nullptr); }
 bool exists(int device) { return device >= 0 && device < count(); }
@@ -32,15 +36,13 @@ namespace cuda_runtime {
 const std::set<std::pair<int, int>>& peers() { return g_peers; }
 }  // namespace cuda_runtime
 
-// A driver's version for tests of old ones; the runtime's where none is named.
 cudaError_t cudaDriverGetVersion(int* version) {
-  const char* named = std::getenv("FLAMBEAU_STANDIN_DRIVER");
-  *version = named ? std::atoi(named) : kVersion;
+  *version = version_in("FLAMBEAU_STANDIN_DRIVER");
   return Call("cudaDriverGetVersion", false).returns(cudaSuccess);
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = kVersion;
+  *version = version_in("FLAMBEAU_STANDIN_RUNTIME");
   return Call("cudaRuntimeGetVersion", false).returns(cudaSuccess);
 }
 
@@ -135,12 +137,40 @@ cudaError_t cudaDeviceSynchronize() {
   X(cudaErrorInvalidDevice, "invalid device ordinal")                                    \
   X(cudaErrorInvalidResourceHandle, "invalid resource handle")                           \
   X(cudaErrorNotReady, "device not ready")                                               \
-  X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                 \
-  X(cudaErrorLaunchFailure, "unspecified launch failure")                                \
   X(cudaErrorNotPermitted, "operation not permitted")                                    \
   X(cudaErrorNotSupported, "operation not supported")                                    \
   X(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution")       \
   X(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")
+
+// Of these NVIDIA says that the process has to be started again.
+#define CUDA_LOSSES(X)                                                                      \
+  X(cudaErrorECCUncorrectable, "uncorrectable ECC error encountered")                       \
+  X(cudaErrorNvlinkUncorrectable, "uncorrectable NVLink error detected")                    \
+  X(cudaErrorContained, "Invalid access of peer GPU memory over nvlink, or of hardware")    \
+  X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                    \
+  X(cudaErrorLaunchTimeout, "the launch timed out and was terminated")                      \
+  X(cudaErrorContextIsDestroyed, "context is destroyed")                                    \
+  X(cudaErrorAssert, "device-side assert triggered")                                        \
+  X(cudaErrorHardwareStackError, "hardware stack error")                                    \
+  X(cudaErrorIllegalInstruction, "an illegal instruction was encountered")                  \
+  X(cudaErrorMisalignedAddress, "misaligned address")                                       \
+  X(cudaErrorInvalidAddressSpace, "operation not supported on global/shared address space") \
+  X(cudaErrorInvalidPc, "invalid program counter")                                          \
+  X(cudaErrorLaunchFailure, "unspecified launch failure")                                   \
+  X(cudaErrorTensorMemoryLeak, "tensor memory not completely freed")                        \
+  X(cudaErrorMpsClientTerminated, "MPS client terminated")                                  \
+  X(cudaErrorExternalDevice, "an async error has occurred in an external entity")
+
+bool cuda_runtime::is_sticky(cudaError_t error) {
+  switch (error) {
+#define X(name, text) case name:
+    CUDA_LOSSES(X)
+#undef X
+    return true;
+    default:
+      return false;
+  }
+}
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
@@ -148,6 +178,7 @@ const char* cudaGetErrorName(cudaError_t error) {
   case name:          \
     return #name;
     CUDA_ERRORS(X)
+    CUDA_LOSSES(X)
 #undef X
     default:
       return "cudaErrorUnknown";
@@ -160,6 +191,7 @@ const char* cudaGetErrorString(cudaError_t error) {
   case name:          \
     return text;
     CUDA_ERRORS(X)
+    CUDA_LOSSES(X)
 #undef X
     default:
       return "unknown error";

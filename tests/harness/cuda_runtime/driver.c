@@ -14,10 +14,6 @@
 enum { invalid_device = 101, broken = 97 };
 static int has_context[most_devices], breaches;
 
-typedef void (*enqueue)(void *stream, const char *name, void (*run)(void *, const void *),
-                        const void *call, size_t bytes);
-static enqueue way;
-
 SHOWN int cuDriverGetVersion(int *version) {
   const char *named = getenv("FLAMBEAU_STANDIN_DRIVER");
   *version = named ? atoi(named) : 13000;
@@ -96,11 +92,22 @@ SHOWN void standin_offers_memory(int (*given)(const void *, size_t)) { holds = g
 SHOWN int standin_holds(const void *p, size_t bytes) { return holds(p, bytes); }
 
 /* The stand-in for the runtime says how; libraries of kernels use it. */
-SHOWN void standin_offers(enqueue given) { way = given; }
+static standin_enqueue way;
+SHOWN void standin_offers(standin_enqueue given) { way = given; }
 SHOWN void standin_enqueues(void *stream, const char *name, void (*run)(void *, const void *),
-                            const void *call, size_t bytes) {
-  way(stream, name, run, call, bytes);
+                            const void *call, size_t bytes, const struct standin_access *accesses,
+                            size_t n_accesses) {
+  way(stream, name, run, call, bytes, accesses, n_accesses);
 }
+
+static struct standin_call (*enter)(const char *name);
+static int (*failed)(void);
+SHOWN void standin_offers_calls(struct standin_call (*enters)(const char *), int (*fails)(void)) {
+  enter = enters;
+  failed = fails;
+}
+SHOWN struct standin_call standin_enters(const char *name) { return enter(name); }
+SHOWN int standin_failed(void) { return failed(); }
 
 static const struct standin_tracer *tracer;
 SHOWN void standin_offers_tracer(const struct standin_tracer *given) { tracer = given; }

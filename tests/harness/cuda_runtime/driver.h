@@ -20,11 +20,28 @@ void standin_memory(int device, size_t* free_bytes, size_t* total_bytes);
 /* Which of them CUDA_VISIBLE_DEVICES shows, in CUDA's order; how many. */
 int standin_devices(int* out);
 void standin_uuid(int gpu, unsigned char out[16]);
-void standin_offers(void (*enqueue)(void* stream, const char* name, void (*run)(void*, const void*),
-                                    const void* call, size_t bytes));
-/* `run(NULL, a copy of the bytes at call)` in the order of the stream. */
+struct standin_access {
+  const void* data;
+  size_t bytes;
+  int write;
+};
+typedef void (*standin_enqueue)(void* stream, const char* name, void (*run)(void*, const void*),
+                                const void* call, size_t bytes,
+                                const struct standin_access* accesses, size_t n_accesses);
+void standin_offers(standin_enqueue given);
+/* `run(NULL, a copy of the bytes at call)`, which touches that memory, in the order of `stream`. */
 void standin_enqueues(void* stream, const char* name, void (*run)(void*, const void*),
-                      const void* call, size_t bytes);
+                      const void* call, size_t bytes, const struct standin_access* accesses,
+                      size_t n_accesses);
+
+/* A library's call into CUDA: the thread's device, whether a capture forbids it to allocate, and
+ * the cudaError_t that a test asked for instead of success; then what else went wrong in it. */
+struct standin_call {
+  int device, unsafe, error;
+};
+void standin_offers_calls(struct standin_call (*enter)(const char* name), int (*failed)(void));
+struct standin_call standin_enters(const char* name);
+int standin_failed(void);
 
 /* What devices ran (0: a kernel, 1: a copy, 2: a fill), on the host's steady clock, and the number
  * that the thread which launched it had named. */

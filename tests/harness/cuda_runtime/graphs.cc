@@ -1,7 +1,9 @@
 // Captures and graphs of the stand-in: a simulated device's graph behind the two handles that CUDA
-// has for one, what was captured and what can be launched.
+// has for one, what was captured and what can be launched. A dead one breaks the contract.
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -26,21 +28,47 @@ void count(cudaStreamCaptureMode mode, int by) {
   if (mode == cudaStreamCaptureModeGlobal) global_captures += by;
 }
 
+// Handles are numbers that no later graph gets, so that a dead one is told from a live one.
+struct Made {
+  std::shared_ptr<void> captured;
+  int device;
+};
+template <class H>
+class Live {
+ public:
+  H add(Made made) {
+    const std::lock_guard lock(mutex_);
+    const auto handle = reinterpret_cast<H>(++last_);
+    all_[handle] = made;
+    return handle;
+  }
+  std::optional<Made> find(H handle) {
+    const std::lock_guard lock(mutex_);
+    const auto at = all_.find(handle);
+    return at == all_.end() ? std::nullopt : std::optional(at->second);
+  }
+  std::optional<Made> take(H handle) {
+    const std::optional<Made> found = find(handle);
+    const std::lock_guard lock(mutex_);
+    all_.erase(handle);
+    return found;
+  }
+  size_t count() {
+    const std::lock_guard lock(mutex_);
+    return all_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<H, Made> all_;
+  uintptr_t last_ = 0;
+};
+auto& g_graphs = *new Live<cudaGraph_t>;
+auto& g_execs = *new Live<cudaGraphExec_t>;
+
 }  // namespace
 
-namespace cuda_runtime {
-std::atomic<size_t> graphs;
-}
-
-struct CUgraph_st {
-  void* captured;
-  int device;
-  CUgraph_st(void* captured, int device) : captured(captured), device(device) { ++graphs; }
-  ~CUgraph_st() { --graphs; }
-};
-struct CUgraphExec_st : CUgraph_st {
-  using CUgraph_st::CUgraph_st;
-};
+size_t cuda_runtime::graphs() { return g_graphs.count() + g_execs.count(); }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   const Call call("cudaStreamBeginCapture");
@@ -60,8 +88,10 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
   const Call call("cudaStreamEndCapture");
   if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
-  void* captured = nullptr;
-  const cudaError_t error = call.answer(devices().capture_end(call.current, stream, &captured));
+  void* ended = nullptr;
+  const cudaError_t error = call.answer(devices().capture_end(call.current, stream, &ended));
+  const auto destroy = [device = call.current](void* p) { devices().graph_destroy(device, p); };
+  const std::shared_ptr<void> captured(ended, destroy);
   {
     const std::lock_guard lock(g_mutex);
     if (const auto at = begun().find(stream); at != begun().end()) {
@@ -72,8 +102,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
       begun().erase(at);
     }
   }
-  if (error != cudaSuccess && captured) devices().graph_destroy(call.current, captured);
-  *out = error == cudaSuccess ? new CUgraph_st{captured, call.current} : nullptr;
+  *out = error == cudaSuccess ? g_graphs.add({captured, call.current}) : nullptr;
   return error;
 }
 
@@ -86,20 +115,19 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   return call.answer(status);
 }
 
-// A captured graph is handed on: the second time there is none.
+// What was captured is shared by its graph and by all that can be launched of it.
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long) {
   const Call call("cudaGraphInstantiate");
-  if (!graph || !graph->captured) return call.returns(cudaErrorNotSupported);
   if (call.injected != cudaSuccess) return call.returns(call.injected);
-  *out = new CUgraphExec_st{graph->captured, graph->device};
-  graph->captured = nullptr;
+  const auto made = g_graphs.find(graph);
+  if (!made) return call.breaks(cudaErrorInvalidValue, "a dead graph");
+  *out = g_execs.add(*made);
   return call.returns(cudaSuccess);
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   const Call call("cudaGraphDestroy");
-  if (graph && graph->captured) devices().graph_destroy(graph->device, graph->captured);
-  delete graph;
+  if (!g_graphs.take(graph)) return call.breaks(cudaErrorInvalidValue, "a dead graph");
   return call.returns(cudaSuccess);
 }
 
@@ -107,16 +135,17 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   const Call call("cudaGraphLaunch");
   call.needs_context();
   if (const cudaError_t e = check_stream(call, stream); e != cudaSuccess) return e;
-  if (exec->device != call.current)
-    return call.breaks(cudaErrorInvalidResourceHandle, "a graph of device ", exec->device);
-  return call.answer(devices().graph_launch(call.current, exec->captured, stream));
+  const auto made = g_execs.find(exec);
+  if (!made) return call.breaks(cudaErrorInvalidValue, "a dead graph");
+  if (made->device != call.current)
+    return call.breaks(cudaErrorInvalidResourceHandle, "a graph of device ", made->device);
+  return call.answer(devices().graph_launch(call.current, made->captured.get(), stream));
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   const Call call("cudaGraphExecDestroy");
-  const auto status = devices().graph_destroy(exec->device, exec->captured);
-  delete exec;
-  return call.answer(status);
+  if (!g_execs.take(exec)) return call.breaks(cudaErrorInvalidValue, "a dead graph");
+  return call.returns(cudaSuccess);
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {

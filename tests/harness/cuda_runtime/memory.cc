@@ -14,11 +14,12 @@ using flambeau::hal::Direction;
 
 namespace {
 
-constexpr int kPinned = -1, kRegistered = -2;
+constexpr int kPinned = -1, kRegistered = -2, kManaged = -3;
 
 struct Piece {
   size_t bytes;
-  int device;  // page-locked memory of the host: kPinned, or kRegistered where it was ordinary
+  int device;  // page-locked memory of the host: kPinned, or kRegistered where it was ordinary;
+               // kManaged: the host's and every device's
   bool mapped = false;  // by pages, beside others
 };
 
@@ -51,7 +52,7 @@ const Piece* piece_of(const void* p, size_t bytes) {
 
 bool is_on(const void* p, size_t bytes, int device) {
   const Piece* piece = piece_of(p, bytes);
-  return piece && piece->device == device;
+  return piece && (piece->device == device || piece->device == kManaged);
 }
 bool is_locked(const void* p, size_t bytes) {
   const Piece* piece = piece_of(p, bytes);
@@ -63,8 +64,8 @@ bool is_locked(const void* p, size_t bytes) {
                                        true);
 bool is_device(const void* p) { return flambeau::sim::Arena::instance().contains(p); }
 
-// Takes an allocation of the kind out, kPinned, kRegistered, or 0 for any device's; its size, or 0
-// where `p` is the start of none.
+// Takes an allocation of the kind out, kPinned, kRegistered, kManaged, or 0 for any device's; its
+// size, or 0 where `p` is the start of none.
 size_t take(const void* p, int kind) {
   const std::lock_guard lock(g_mutex);
   const auto at = pieces().find(address(p));
@@ -89,6 +90,12 @@ void remove_pages(const void* p) {
   pieces().erase(address(p));
 }
 
+size_t registered() {
+  const std::lock_guard lock(g_mutex);
+  return size_t(std::ranges::count_if(
+      pieces(), [](const auto& piece) { return piece.second.device == kRegistered; }));
+}
+
 }  // namespace cuda_runtime
 
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
@@ -107,11 +114,26 @@ cudaError_t cudaMalloc(void** out, size_t bytes) {
   return call.answer(status);
 }
 
+cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned) {
+  const Call call("cudaMallocManaged");
+  if (call.injected != cudaSuccess) return call.returns(call.injected);
+  call.needs_context();
+  if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
+  const auto status = devices().allocate_host(call.current, bytes, out);
+  if (status == flambeau::hal::Status::ok) add(*out, {bytes, kManaged});
+  return call.answer(status);
+}
+
 cudaError_t cudaFree(void* data) {
   const Call call("cudaFree");
   call.needs_context();
   if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
   if (!data) return call.returns(cudaSuccess);
+  if (const size_t managed = take(data, kManaged)) {
+    const auto done = devices().synchronize(call.current);
+    devices().deallocate_host(call.current, data, managed);
+    return call.answer(done);
+  }
   const Piece* piece = piece_of(data, 1);
   const int device = piece ? piece->device : -1;
   const size_t bytes = take(data, 0);
@@ -143,6 +165,7 @@ cudaError_t cudaHostRegister(void* data, size_t bytes, unsigned) {
   const Call call("cudaHostRegister");
   call.needs_context();
   if (call.is_unsafe()) return call.returns(cudaErrorStreamCaptureUnsupported);
+  if (piece_of(data, 1)) return call.breaks(cudaErrorInvalidValue, data, " is CUDA's already");
   add(data, {bytes, kRegistered});
   return call.returns(cudaSuccess);
 }
@@ -160,6 +183,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* dat
   const Piece* piece = piece_of(data, 1);
   *out = {cudaMemoryTypeUnregistered, -1, nullptr, const_cast<void*>(data)};
   if (piece) out->type = piece->device < 0 ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+  if (piece && piece->device == kManaged) out->type = cudaMemoryTypeManaged;
   if (piece) out->device = piece->device < 0 ? call.current : piece->device;
   return call.returns(cudaSuccess);
 }

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "contract.h"
 #include "device/sim/guard.h"
@@ -56,7 +57,7 @@ cudaError_t check_event(const Call& call, cudaEvent_t event, bool of_this_device
 }  // namespace
 
 Held cuda_runtime::held() {
-  Held all{0, 0, graphs, 0};
+  Held all{0, 0, graphs(), 0, registered()};
   for (int i = 0; i < devices().device_count(); ++i) {
     size_t free = 0, total = 0;
     devices().memory_info(i, &free, &total);
@@ -71,13 +72,25 @@ Held cuda_runtime::held() {
 namespace {
 
 // Launches of this library, queued instead of run; not those of a simulated device's own work.
-void enqueue(void* stream, const char* name, flambeau::KernelFn run, const void* call,
-             size_t bytes) {
+void enqueue(void* stream, const char* name, flambeau::KernelFn run, const void* call, size_t bytes,
+             std::span<const flambeau::Access> touched) {
   if (flambeau::sim::in_guarded_work()) return run(stream, call);
   const Call api("cudaLaunchKernel");
   api.needs_context();
   if (check_stream(api, static_cast<cudaStream_t>(stream)) == cudaSuccess)
-    api.answer(devices().launch(api.current, stream, name, run, call, bytes, {}));
+    api.answer(devices().launch(api.current, stream, name, run, call, bytes, touched));
+}
+void enqueue_kernel(void* stream, const char* name, flambeau::KernelFn run, const void* call,
+                    size_t bytes) {
+  enqueue(stream, name, run, call, bytes, accesses);
+}
+// Of a library of kernels, which says itself what it touches.
+void enqueue_told(void* stream, const char* name, flambeau::KernelFn run, const void* call,
+                  size_t bytes, const standin_access* touched, size_t n) {
+  std::vector<flambeau::Access> all;
+  for (size_t i = 0; i < n; ++i)
+    all.push_back({touched[i].data, touched[i].bytes, touched[i].write != 0});
+  enqueue(stream, name, run, call, bytes, all);
 }
 // For the stand-in for CUPTI.
 int take(void (*tell)(const standin_activity*)) {
@@ -100,8 +113,9 @@ void trace(int whether) {
 }
 constexpr standin_tracer kTracer{trace, [](uint64_t n) { flambeau::sim::t_launch = n; }, take};
 
-[[maybe_unused]] const bool queues = (cuda_on_cpu::enqueue = enqueue, standin_offers(enqueue),
-                                      standin_offers_tracer(&kTracer), true);
+[[maybe_unused]] const bool queues =
+    (cuda_on_cpu::enqueue = enqueue_kernel, standin_offers(enqueue_told),
+     standin_offers_tracer(&kTracer), true);
 
 struct HostFunction {
   cudaHostFn_t fn;

@@ -1,8 +1,9 @@
 // A stand-in for NVML with its ABI, as far as device/cuda/nvml.h binds it. Its GPUs are those of
 // the stand-in for the driver in reverse order, whatever CUDA_VISIBLE_DEVICES shows, so that a
 // caller who takes CUDA's number for NVML's is wrong. It holds callers to initialising it first and
-// to live handles. FLAMBEAU_STANDIN_NVML tells it not to work (broken), to have no power sensor
-// (cool), parts of GPUs (mig), or more processes than a first guess (crowded).
+// to live handles. FLAMBEAU_STANDIN_NVML tells it not to work (broken), to lack a function (old),
+// to have no power sensor (cool), parts of GPUs (mig), GPUs that are gone (lost), or more processes
+// than a first guess (crowded).
 #include "device/cuda/nvml.h"
 
 #include <unistd.h>
@@ -47,7 +48,8 @@ int check(const char* function) {
 int check(const char* function, Gpu gpu) {
   if (const int error = check(function); error != kSuccess) return error;
   const bool live = gpu >= g_gpus && gpu < g_gpus + standin_machine();
-  return live ? int(kSuccess) : breach(function, "no handle of a GPU", kInvalid);
+  if (!live) return breach(function, "no handle of a GPU", kInvalid);
+  return told("lost") ? kGpuIsLost : kSuccess;
 }
 
 std::string uuid_of(int gpu) {
@@ -98,6 +100,7 @@ extern "C" __attribute__((visibility("default"))) const char* nvmlErrorString(in
   return error == kNotSupported ? "Not Supported"
          : error == kNotLoaded  ? "Driver Not Loaded"
          : error == kNotFound   ? "Not Found"
+         : error == kGpuIsLost  ? "GPU is lost"
                                 : "Unknown Error";
 }
 extern "C" int cuDriverGetVersion(int*);
@@ -173,8 +176,8 @@ NVML(nvmlDeviceGetClockInfo, Gpu gpu, int kind, unsigned* out) {
   return kSuccess;
 }
 // This process, and others of which the driver does not tell the memory.
-NVML(nvmlDeviceGetComputeRunningProcesses_v3, Gpu gpu, unsigned* count, ProcessInfo* out) {
-  CHECK(gpu);
+extern "C" int running_processes(Gpu gpu, unsigned* count, ProcessInfo* out) {
+  if (const int error = check("nvmlDeviceGetComputeRunningProcesses_v3", gpu)) return error;
   const unsigned room = *count;
   *count = told("crowded") ? 40 : 2;
   if (room < *count) return kInsufficientSize;
@@ -182,3 +185,9 @@ NVML(nvmlDeviceGetComputeRunningProcesses_v3, Gpu gpu, unsigned* count, ProcessI
   out[0] = {unsigned(getpid()), memory_of(gpu->number).used, 0, 0};
   return kSuccess;
 }
+// Asked whenever somebody looks for the function, which is not there where this is null.
+extern "C" decltype(running_processes)* find_running_processes() {
+  return told("old") ? nullptr : running_processes;
+}
+NVML(nvmlDeviceGetComputeRunningProcesses_v3, Gpu, unsigned*, ProcessInfo*)
+__attribute__((ifunc("find_running_processes")));

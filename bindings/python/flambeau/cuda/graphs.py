@@ -8,24 +8,33 @@ from .._call import Holder, _fast
 from .._gen import api
 from .._on_demand import loader
 from .._scope import Opened
+from .._types import device as device_type
 from .streams import Stream, StreamContext, current_stream
 
 __getattr__ = loader(globals(), {"_graphed": "make_graphed_callables"})
 
 
 class MemPool(Holder):
-    """A GPU's memory that no other allocations get."""
+    """The current GPU's memory that no other allocations get."""
 
     __slots__ = ()
 
-    def __new__(cls):
+    def __new__(cls, allocator=None, use_on_oom=False):
+        if allocator is not None or use_on_oom:
+            raise NotImplementedError(
+                "MemPool(): a pool has the library's allocator, and no other allocations get its "
+                "memory, even where there is none: leave out allocator and use_on_oom"
+            )
         return cls._of(api.memory_pool_new("cuda"))
 
     id = property(lambda self: self)  # what `pool=` takes
 
 
 def use_mem_pool(pool, device=None):
-    """Lets this thread's allocations come out of a pool for a `with` block."""
+    """Lets this thread's allocations on the pool's GPU come out of it for a `with` block."""
+    there = api.memory_pool_device(pool)
+    if device is not None and device_type(device).index not in (None, there.index):
+        raise ValueError(f"use_mem_pool(): the pool is of {there}, not of {device!r}")
     return Opened(_fast.flam_memory_pool_push, pool._h)
 
 

@@ -194,7 +194,8 @@ impl<T: Element, const N: usize> From<[T; N]> for Tensor {
 impl<T: Element, const N: usize, const M: usize> From<[[T; M]; N]> for Tensor {
     fn from(data: [[T; M]; N]) -> Self {
         let flat: Vec<T> = data.iter().flatten().copied().collect();
-        Tensor::from_vec(flat, &[N as i64, M as i64]).unwrap_or_else(|error| panic!("{}", error))
+        let sizes = [N as i64, M as i64];
+        Tensor::from_slice(&flat, &sizes).unwrap_or_else(|error| panic!("{}", error))
     }
 }
 

@@ -1,9 +1,11 @@
 //! Values in, operations and operators, values out.
 
+mod place;
+
 use flambeau::{
     arange, cat, full, manual_seed,
     options::{FormatOptions, RandomOptions, ReduceOptions},
-    randn_with, stack_with, Dtype, Generator, Reduction, Status, Tensor,
+    randn_with, stack_with, Device, Dtype, Generator, Reduction, Status, Tensor,
 };
 
 fn f32s(t: &Tensor) -> Vec<f32> {
@@ -97,7 +99,7 @@ fn writing_methods_chain_on_the_same_tensor() {
 
 #[test]
 fn tensors_print_as_in_pytorch() {
-    let x = Tensor::from([1.0f32, 2.5]);
+    let x = Tensor::from([1.0f32, 2.5]).to_device(Device::cpu()).unwrap();
     assert_eq!(x.to_string(), "tensor([1.0000, 2.5000])");
     let text = x.format(FormatOptions::default().precision(2)).unwrap();
     assert_eq!(text, "tensor([1.00, 2.50])");
@@ -110,7 +112,7 @@ fn tensors_print_as_in_pytorch() {
 #[test]
 fn a_seed_repeats_and_a_generator_stands_by_itself() {
     let drawn = |generator: Option<&mut Generator>| {
-        f32s(&randn_with(&[4], generator, RandomOptions::default()).unwrap())
+        f32s(&randn_with(&[4], generator, RandomOptions::default().device(Device::cpu())).unwrap())
     };
     let mut generator = Generator::new().unwrap();
     generator.manual_seed(5).unwrap();

@@ -1,5 +1,7 @@
 //! Gradients, modes, hooks and functions of the program's own.
 
+mod place;
+
 use std::{
     panic::catch_unwind,
     sync::{

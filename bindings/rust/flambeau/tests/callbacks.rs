@@ -1,6 +1,8 @@
 //! What a closure of any kind fails with, its caller gets: the same status, text and Rust value,
 //! from whichever thread the engine ran it on.
 
+mod place;
+
 use std::{
     error::Error as StdError,
     fmt,

@@ -1,5 +1,7 @@
 //! Loaders as iterators, over tensors and over data sets of the program's own.
 
+mod place;
+
 use std::sync::{
     atomic::{AtomicUsize, Ordering::SeqCst},
     Arc,

@@ -1,4 +1,7 @@
-//! Two simulated GPUs: the variable is set before the first call, so that this file is one test.
+//! Two GPUs, simulated ones unless others are under test: the variable is set before the first
+//! call, so that this file is one test.
+
+mod place;
 
 use flambeau::{
     cuda_is_available, cuda_unavailable_reason,
@@ -9,12 +12,14 @@ use flambeau::{
 };
 
 #[test]
-fn tensors_live_on_simulated_devices() {
+fn tensors_live_on_devices() {
     std::env::set_var("FLAMBEAU_SIM", "devices=2,memory=64MiB");
-    assert_eq!(Device::count(DeviceType::Sim), 2);
+    let there = place::gpu(1);
+    let kind = there.type_of();
+    assert_eq!(Device::count(kind), 2);
     assert_eq!(cuda_is_available(), cuda_unavailable_reason().is_empty());
-    let (here, there) = (Tensor::from([1.0f32, 2.0]), Device::sim(1));
-    assert_eq!(there.to_string(), "sim:1");
+    let here = Tensor::from([1.0f32, 2.0]).to_device(Device::cpu()).unwrap();
+    assert_eq!(there.to_string(), if kind == DeviceType::Cuda { "cuda:1" } else { "sim:1" });
     let mut x = here.to_device(there).unwrap();
     assert_eq!(x.device(), there);
     assert!(memory::allocated(there) > 0);
@@ -23,18 +28,20 @@ fn tensors_live_on_simulated_devices() {
     assert_eq!(x.grad().unwrap().unwrap().to_vec::<f32>().unwrap(), [2.0, 4.0]);
     assert_eq!(x.add(&here).unwrap_err().status(), Status::DeviceMismatch);
     let mut model = nn::sequential([nn::Layer::linear(2, 1).unwrap()]).unwrap();
+    model.to_device(Device::cpu()).unwrap();
     let weight = model.parameter("0.weight").unwrap();
     let error = model.forward(&x).unwrap_err();
-    assert!(error.message().contains("model.to_device(Device::parse(\"sim:1\")?)?"), "{}", error);
+    let advice = format!("model.to_device(Device::parse(\"{}\")?)?", there);
+    assert!(error.message().contains(&advice), "{}", error);
     model.to_device(there).unwrap();
     assert_eq!((weight.device(), model.forward(&x).unwrap().device()), (there, there));
     let huge = flambeau::zeros_with(&[1 << 28], CreationOptions::default().device(there));
     assert_eq!(huge.unwrap_err().status(), Status::OutOfDeviceMemory);
 
     let scope = there.push().unwrap();
-    assert_eq!(Device::current(DeviceType::Sim), there);
+    assert_eq!(Device::current(kind), there);
     drop(scope);
-    assert_eq!(Device::current(DeviceType::Sim), Device::sim(0));
+    assert_eq!(Device::current(kind), place::gpu(0));
 
     let stream = Stream::new_with(StreamOptions::default().device(there)).unwrap();
     let mut event = Event::new_with(EventOptions::default().device(there).timing(true)).unwrap();

@@ -1,5 +1,7 @@
 //! Failures: codes and texts, operators that panic, nothing left behind on the thread.
 
+mod place;
+
 use std::panic::catch_unwind;
 
 use flambeau::{load, zeros, Device, Error, Status, Tensor};

@@ -1,5 +1,7 @@
 //! The tree of modules, state in files, hooks, and training with an optimizer.
 
+mod place;
+
 use std::sync::{
     atomic::{AtomicUsize, Ordering::SeqCst},
     Arc, Mutex,

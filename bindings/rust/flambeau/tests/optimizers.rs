@@ -1,6 +1,8 @@
 //! Every optimizer lowers a loss, L-BFGS finds a minimum, schedules give PyTorch's rates, state
 //! goes away and comes back.
 
+mod place;
+
 use flambeau::{
     optim::{
         AdamOptions, LbfgsOptions, LinearLrOptions, OneCycleLrOptions, Optimizer, RmspropOptions,

@@ -1,6 +1,8 @@
 //! Closures that take themselves away, or what runs them, while they run: they live until they
 //! return.
 
+mod place;
+
 use std::sync::{
     atomic::{AtomicUsize, Ordering::SeqCst},
     mpsc, Arc, Mutex,

@@ -1,5 +1,7 @@
 //! Closures around saved values, and checkpoints.
 
+mod place;
+
 use std::{
     panic::{catch_unwind, AssertUnwindSafe},
     sync::{

@@ -1,5 +1,7 @@
 //! Scopes end in any order, in callbacks, in the drops of what they held and with their thread.
 
+mod place;
+
 use std::{
     any::Any,
     cell::RefCell,

@@ -1,5 +1,7 @@
 //! Handles move between threads, and modes stay behind; writes are alone.
 
+mod place;
+
 use std::{
     sync::{
         atomic::{AtomicBool, Ordering::SeqCst},

@@ -1,5 +1,7 @@
 //! Profiles, progress and charts.
 
+mod place;
+
 use std::sync::{Arc, Mutex};
 
 use flambeau::{

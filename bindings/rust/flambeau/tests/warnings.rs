@@ -1,5 +1,7 @@
 //! Warnings told to a closure, and refused by one.
 
+mod place;
+
 use std::sync::{Arc, Mutex};
 
 use flambeau::{set_warning_handler, zeros, Error, Result, Status};

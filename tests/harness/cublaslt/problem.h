@@ -1,0 +1,23 @@
+// A product as its objects describe it: whether they fit together, what it is told apart by, and
+// how much memory each operand spans.
+#pragma once
+#include <string>
+
+#include "objects.h"
+
+namespace cublaslt {
+
+struct Problem {
+  int device;
+  flambeau::cuda::lt::DescTag desc;
+  flambeau::cuda::lt::LayoutTag a, b, c, d;
+};
+
+std::string misfit(const Problem& p);    // empty: none
+uint64_t fingerprint(const Problem& p);  // of all but the bias' address
+
+size_t bytes_of(int type);
+// From the first to the last element that is read or written.
+size_t bytes_of(const flambeau::cuda::lt::LayoutTag& l);
+
+}  // namespace cublaslt
