@@ -81,8 +81,8 @@ torch-env: setup ## PyTorch with pip into .venv-torch (some GB), for test-torch
 	@$(VENV)/python -m venv .venv-torch
 	@.venv-torch/bin/python -m pip install --disable-pip-version-check torch numpy expecttest
 
-gpu-check: ## on a machine with a GPU: every suite on it, one JSON and a table in build/gpu_check
-	@python3 tests/gpu_check/run.py build/gpu_check
+gpu-check: ## on a machine with a GPU: every suite on it, one JSON and a table in build/gpu_check (ARGS=: its options)
+	@$$([ ! -x $(VENV)/python ] && echo python3 || echo $(VENV)/python) tests/gpu_check/run.py build/gpu_check $(ARGS)
 
 install: ## library, headers, CMake package and pkg-config file into PREFIX (/usr/local)
 	@$(BUILD) $(PRESET) $(CUDA) flambeau

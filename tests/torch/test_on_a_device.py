@@ -76,4 +76,4 @@ def test_what_is_compared_elsewhere_is_there():
 
 
 def test_families_are_timed():
-    assert run(TIMED) == 43
+    assert run(TIMED) > 40
