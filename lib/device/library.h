@@ -31,7 +31,7 @@ class Library {
   Library(const LibrarySpec& spec, void* handle, std::string path)
       : name_(spec.name), fix_(spec.fix), handle_(handle), path_(std::move(path)) {}
 
-  const char *name_, *fix_;
+  std::string name_, fix_;
   void* handle_;  // never closed: its threads and destructors outlive us
   std::string path_;
 };

@@ -43,7 +43,12 @@ CapturedDraws* captured_draws() noexcept {
   return draws->get();
 }
 
-void capture_draws(Ref<CapturedDraws> draws) { t_draws.get() = std::move(draws); }
+void capture_draws(Ref<CapturedDraws> draws) {
+  if (draws)
+    t_draws.get() = std::move(draws);
+  else if (Ref<CapturedDraws>* const known = t_draws.found())  // the end of a capture makes nothing
+    *known = nullptr;
+}
 
 Draw CapturedDraws::next(Generator& g) {
   auto at = std::ranges::find(entries_, &g, [](const Entry& e) { return e.generator.get(); });

@@ -52,7 +52,19 @@ def about() -> dict[str, str]:
         "compiler": text_of("g++", "--version").partition("\n")[0],
         "python": platform.python_version(),
         "commit": text_of("git", "-C", str(ROOT), "describe", "--always", "--dirty") or "no git",
+        "sources": sources(),
     }
+
+
+def sources() -> str:
+    """A digest of all that is built and tested, committed or not."""
+    found = hashlib.sha256()
+    for top in ("bindings", "examples", "include", "lib", "tests"):
+        for path in sorted((ROOT / top).rglob("*")):
+            parts = path.relative_to(ROOT).parts
+            if path.is_file() and not {"__pycache__", "target"} & set(parts):
+                found.update("/".join(parts).encode() + path.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def machine(builds: bool) -> dict[str, str]:
@@ -68,25 +80,26 @@ def machine(builds: bool) -> dict[str, str]:
     for tool in ("cmake", "ninja", "g++"):
         if builds and not shutil.which(tool):
             sys.exit(f"{tool} is not on PATH")
-    name, driver, memory, capability = (part.strip() for part in gpus[0].split(","))
+    name, driver, memory, _ = (part.strip() for part in gpus[0].split(","))
+    capabilities = sorted({gpu.rpartition(",")[2].strip() for gpu in gpus})
     return {
         "gpu": name,
         "gpus": str(len(gpus)),
         "driver": driver,
         "memory": memory,
-        "capability": capability,
+        "capability": ", ".join(capabilities),
         "nvcc": nvcc,
-        "cuda": text_of(nvcc, "--version").splitlines()[-1] if nvcc else "built elsewhere",
+        "cuda": text_of(nvcc, "--version").rpartition("\n")[2] if nvcc else "built elsewhere",
         **about(),
     }
 
 
 def build(found: dict[str, str]) -> list[Suite]:
     """As the preset of a release builds, for this machine alone."""
-    architecture = found["capability"].replace(".", "") + "-real"
+    codes = [c.replace(".", "") + "-real" for c in found["capability"].split(", ")]
     configure = ["cmake", "--preset", "cuda", "-S", str(ROOT), "-B", str(BUILD)]
     configure += [f"-DCMAKE_CUDA_COMPILER={found['nvcc']}", "-DFLAM_NATIVE_ISA=ON"]
-    configure += [f"-DCMAKE_CUDA_ARCHITECTURES={architecture}"]
+    configure += [f"-DCMAKE_CUDA_ARCHITECTURES={';'.join(codes)}"]
     configure += [f"-DPython_EXECUTABLE={sys.executable}"]
     return [Suite("configure", configure), Suite("build", ["cmake", "--build", str(BUILD)])]
 
@@ -138,7 +151,9 @@ class Results:
                 log = "".join(c if c.isalnum() else "_" for c in o.suite.name) + ".log"
                 (self.folder / log).write_text(o.output[-400_000:])
             result = {"machine": self.found, "suites": list(self.rows.values())}
-            (self.folder / "gpu_check.json").write_text(json.dumps(result, indent=1) + "\n")
+            written = self.folder / "gpu_check.json.new"  # a call may end in the midst of it
+            written.write_text(json.dumps(result, indent=1) + "\n")
+            os.replace(written, self.folder / "gpu_check.json")
             (self.folder / "gpu_check.txt").write_text(self.table())
 
     def table(self) -> str:

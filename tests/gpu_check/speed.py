@@ -99,15 +99,16 @@ def measured(ours, theirs=None, n=LARGE, k=4096, beside="cuda", **how):
 
 def libraries(beside):
     """flambeau, and PyTorch or none."""
-    sys.path.insert(0, str(ROOT))
-    from tests.torch import run
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+    from parts import pytorch
 
-    try:
-        return run.load(standin=beside == "cpu")
-    except SystemExit:
+    if pytorch()[1]:
         import flambeau
 
         return flambeau, None
+    from tests.torch import run
+
+    return run.load(standin=beside == "cpu")
 
 
 def main() -> int:

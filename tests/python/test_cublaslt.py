@@ -99,3 +99,4 @@ def test_products_without_any_library_are_ours_and_say_so_once(tmp_path):
     assert said.count("told: Products of matrices run on flambeau's own kernels") == 1
     assert "pip install nvidia-cublas-cu12" in said
     assert said.index("libcublasLt.so.12") < said.index("libcublasLt.so.13")
+    assert said.index("nvidia/cublas/lib/") < said.index("nvidia/cu13/lib/")  # CUDA 12's wheels

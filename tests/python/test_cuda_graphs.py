@@ -397,8 +397,9 @@ def test_a_pool_is_of_one_gpu_and_has_the_librarys_allocator(torch):
     for named in (1, "cuda:1", torch.device("cuda", 1)):
         with torch.cuda.use_mem_pool(pool, named):
             torch.ones(4, device="cuda:1")
-    with pytest.raises(ValueError, match="the pool is of cuda:1, not of 0"):
-        torch.cuda.use_mem_pool(pool, 0)
+    for named in (0, "cuda", "cpu"):  # the current one is another
+        with pytest.raises(ValueError, match=f"the pool is of cuda:1, not of {named!r}"):
+            torch.cuda.use_mem_pool(pool, named)
     for refused in ({"allocator": object()}, {"use_on_oom": True}):
         with pytest.raises(NotImplementedError, match="leave out allocator and use_on_oom"):
             torch.cuda.MemPool(**refused)

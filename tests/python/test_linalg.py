@@ -189,3 +189,12 @@ def test_every_device_takes_the_same_way(device):
         found = f(there)
         assert found.device == there.device and torch.equal(found.cpu(), f(p))
     assert torch.allclose(L.pinv(there).cpu() @ p, EYE, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["det", "slogdet", "logdet"])
+def test_a_written_operand_of_a_determinant_is_found(name):
+    x = torch.eye(3, requires_grad=True) * 2
+    made = getattr(torch, name)(x)
+    x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        (made[1] if name == "slogdet" else made).backward()

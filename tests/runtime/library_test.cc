@@ -27,6 +27,20 @@ TEST(Library, OpensByNameAndFindsSymbols) {
   }
 }
 
+TEST(Library, KeepsTheWordsOfItsSpec) {
+  std::string name(40, 'n'), fix(40, 'f');
+  const Library lib = Library::open({name.c_str(), kLibm, {}, fix.c_str()});
+  const std::string names = name, fixes = fix;
+  name.assign(40, '-'), fix.assign(40, '-');
+  try {
+    lib.symbol("no_such_function");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(e.problem.find(names), e.problem.npos) << e.problem;
+    EXPECT_EQ(e.fix, fixes);
+  }
+}
+
 TEST(Library, MissingOneNamesEveryPlace) {
   add_library_directory("/somewhere");
   try {

@@ -216,7 +216,7 @@ class Blas {
     const RelaxedCapture relaxed;
     const int status =
         f.heuristic(handle, d.desc, d.first, d.second, d.c, d.out, preference, 1, &best, &found);
-    if (status == lt::kNotSupported) return std::nullopt;
+    if (meaning(status) == hal::Status::unsupported) return std::nullopt;
     ok(status, "choosing an algorithm");
     if (found == 0 || best.state != lt::kSuccess) return std::nullopt;
     return best;

@@ -93,6 +93,9 @@ Status failed(Status status, std::string text) {
   return status;
 }
 
-std::string last_text() { return t_text.get(); }
+std::string last_text() {
+  const std::string* const known = t_text.found();
+  return known ? *known : "";
+}
 
 }  // namespace flambeau::cuda

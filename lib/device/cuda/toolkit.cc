@@ -1,6 +1,7 @@
 // The names that a toolkit's library is looked for by; see toolkit.h.
 #include "device/cuda/toolkit.h"
 
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -17,6 +18,7 @@ Library open_of_toolkit(const ToolkitLibrary& library) {
   std::vector<const char*> sonames;
   for (const std::string& name : names) sonames.push_back(name.c_str());
   const char* wheels[] = {"nvidia/cu13/lib", library.wheel_of_12};
+  if (own == 12) std::swap(wheels[0], wheels[1]);  // a place that has any is asked no further
   const std::string fix = cat_text("pip install ", library.package, own == 12 ? "-cu12" : "");
   return Library::open({library.name, sonames, wheels, fix.c_str(), library.reject});
 }

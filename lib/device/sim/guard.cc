@@ -100,9 +100,9 @@ void watch_faults(Arena& arena) {
 
 std::string run_guarded(const char* name, const std::function<void()>& work) {
   const KeyOpen open(Arena::instance().key());
+  Guard& guard = t_own.get();
   const int inline_before = detail::t_inline;
   ++detail::t_inline;  // the pool's threads are not under the guard
-  Guard& guard = t_own.get();
   guard.open = 0;
   std::string problem;
   if (!ends_by_itself(guard, name, work, problem))

@@ -1,5 +1,6 @@
 // Determinants from the diagonal of U. What backward multiplies by is made beside them, from the
-// same factors, where a gradient is wanted: a pass back then waits for no value of a device.
+// same factors, where a gradient is wanted: a pass back that builds no graph waits for no value of
+// a device.
 #include <algorithm>
 #include <cmath>
 
@@ -110,7 +111,8 @@ struct SlogdetBackward {
   static constexpr auto name = "LinalgSlogdetBackward0";
   Tensors operator()(TensorsView dy) const {
     if (!dy[1]) return {};
-    const Tensor back = modes.grad ? mt(std::get<0>(linalg_inv_ex(a))) : Tensor(slope);
+    const Tensor in = a;  // must not have been written
+    const Tensor back = modes.grad ? mt(std::get<0>(linalg_inv_ex(in))) : Tensor(slope);
     return {mul(per_matrix(dy[1]), back)};
   }
 };

@@ -48,10 +48,9 @@ class Live {
     return at == all_.end() ? std::nullopt : std::optional(at->second);
   }
   std::optional<Made> take(H handle) {
-    const std::optional<Made> found = find(handle);
     const std::lock_guard lock(mutex_);
-    all_.erase(handle);
-    return found;
+    auto node = all_.extract(handle);
+    return node ? std::optional(std::move(node.mapped())) : std::nullopt;
   }
   size_t count() {
     const std::lock_guard lock(mutex_);

@@ -33,7 +33,10 @@ class MemPool(Holder):
 def use_mem_pool(pool, device=None):
     """Lets this thread's allocations on the pool's GPU come out of it for a `with` block."""
     there = api.memory_pool_device(pool)
-    if device is not None and device_type(device).index not in (None, there.index):
+    named = there if device is None else device_type(device)
+    if named.index is None and named.type == "cuda":
+        named = current_stream().device
+    if named != there:
         raise ValueError(f"use_mem_pool(): the pool is of {there}, not of {device!r}")
     return Opened(_fast.flam_memory_pool_push, pool._h)
 
