@@ -5,16 +5,22 @@
 //   sin cos tan asin acos atan atan2          sqrt rsqrt fabs floor ceil trunc rint fmod
 //   erf erfc normal_cdf
 //
-// On the host a float is computed in double and rounded once: half the lanes, but about 0.5 ULP on
-// every instruction set, with or without the fused multiply-add that AVX2 brings: what it changes
-// in a double's last place decides the rounding of one float in hundreds of millions. double goes
-// to the C library, device code to CUDA's. Needs -fno-trapping-math -fno-math-errno: with them a
-// comparison is a select, without them a branch.
+// On the host the functions of math_float.h take floats where the processor multiplies and adds in
+// one rounding; the others, and all where it does not, compute in double and round once: half the
+// lanes, but about 0.5 ULP on every instruction set. double goes to the C library, device code to
+// CUDA's. Needs -fno-trapping-math -fno-math-errno: with them a comparison is a select, without
+// them a branch.
 #pragma once
 #include <cmath>
 #include <cstdint>
 
 #include "kernels/types.h"
+#if defined(__FMA__) && !defined(__CUDACC__)
+#include "kernels/math_float.h"
+#define FLAM_FLOAT_CORES single
+#else
+#define FLAM_FLOAT_CORES core
+#endif
 
 namespace flambeau::FLAM_TARGET {
 
@@ -65,9 +71,11 @@ FLAM_FN double exp(double x) {
   return multiply_add(e.power, e.minus_one, e.power);
 }
 
+FLAM_FN double exp2(double x) { return exp(x * 0x1.62e42fefa39efp-1); }  // of a float
+
 FLAM_FN double expm1(double x) {
   const Exponential e = exponential(clamp(x, -200, 200));
-  return multiply_add(e.power, e.minus_one, e.power - 1);
+  return __builtin_copysign(multiply_add(e.power, e.minus_one, e.power - 1), x);  // of -0, too
 }
 
 // Exponent and log of the mantissa, for positive normal x.
@@ -246,29 +254,49 @@ FLAM_FN double tan(double x) {
 // ---- what functors call -------------------------------------------------------------------------
 
 #if defined(__CUDA_ARCH__)
-#define FLAM_FLOAT_MATH(name, device) \
+#define FLAM_FLOAT_MATH(name, device, cores) \
   FLAM_FN float name(float x) { return device(x); }
 #else
-#define FLAM_FLOAT_MATH(name, device) \
-  FLAM_FN float name(float x) { return static_cast<float>(core::name(x)); }
+#define FLAM_FLOAT_MATH(name, device, cores) \
+  FLAM_FN float name(float x) { return static_cast<float>(cores::name(x)); }
 #endif
-#define FLAM_MATH(name)          \
-  FLAM_FLOAT_MATH(name, name##f) \
+#define FLAM_MATH(name, cores)          \
+  FLAM_FLOAT_MATH(name, name##f, cores) \
   FLAM_FN double name(double x) { return ::name(x); }
 
-FLAM_MATH(exp)
-FLAM_MATH(expm1)
-FLAM_MATH(log)
-FLAM_MATH(log2)
-FLAM_MATH(log10)
-FLAM_MATH(log1p)
-FLAM_MATH(tanh)
-FLAM_MATH(erf)
-FLAM_MATH(erfc)
-FLAM_MATH(sin)
-FLAM_MATH(cos)
-FLAM_MATH(tan)
+FLAM_MATH(exp, FLAM_FLOAT_CORES)
+FLAM_MATH(exp2, FLAM_FLOAT_CORES)
+FLAM_MATH(expm1, core)
+FLAM_MATH(log, FLAM_FLOAT_CORES)
+FLAM_MATH(log2, FLAM_FLOAT_CORES)
+FLAM_MATH(log10, FLAM_FLOAT_CORES)
+FLAM_MATH(log1p, FLAM_FLOAT_CORES)
+FLAM_MATH(tanh, FLAM_FLOAT_CORES)
+FLAM_MATH(erf, FLAM_FLOAT_CORES)
+FLAM_MATH(erfc, core)
+FLAM_MATH(tan, core)
 #undef FLAM_MATH
+
+// Angles that all are usual are done sooner by the second form, with the same numbers.
+#if defined(__FMA__) && !defined(__CUDACC__)
+FLAM_FN bool is_usual_angle(float x) { return __builtin_fabsf(x) <= single::kUsualAngle; }
+FLAM_FN float usual_sin(float x) { return single::sin(x); }
+FLAM_FN float usual_cos(float x) { return single::cos(x); }
+FLAM_FN float sin(float x) {
+  return is_usual_angle(x) ? single::sin(x) : static_cast<float>(core::sin(x));
+}
+FLAM_FN float cos(float x) {
+  return is_usual_angle(x) ? single::cos(x) : static_cast<float>(core::cos(x));
+}
+#else
+FLAM_FN bool is_usual_angle(float) { return true; }
+FLAM_FLOAT_MATH(sin, sinf, core)
+FLAM_FLOAT_MATH(cos, cosf, core)
+FLAM_FN float usual_sin(float x) { return sin(x); }
+FLAM_FN float usual_cos(float x) { return cos(x); }
+#endif
+FLAM_FN double sin(double x) { return ::sin(x); }
+FLAM_FN double cos(double x) { return ::cos(x); }
 
 #if defined(__CUDA_ARCH__)
 FLAM_FN float sigmoid(float x) { return 1 / (1 + expf(-x)); }
@@ -280,8 +308,6 @@ FLAM_FN float normal_cdf(float x) { return static_cast<float>(core::normal_cdf(x
 FLAM_FN double sigmoid(double x) { return 1 / (1 + ::exp(-x)); }
 FLAM_FN double normal_cdf(double x) { return 0.5 * ::erfc(x * -0x1.6a09e667f3bcdp-1); }
 
-FLAM_FN float exp2(float x) { return static_cast<float>(core::exp(x * 0x1.62e42fefa39efp-1)); }
-FLAM_FN double exp2(double x) { return ::exp2(x); }
 FLAM_FN float pow(float x, float y) { return static_cast<float>(core::pow(x, y)); }
 FLAM_FN double pow(double x, double y) { return ::pow(x, y); }
 
@@ -305,6 +331,7 @@ FLAM_LIBRARY_MATH(acosh)
 FLAM_LIBRARY_MATH(atanh)
 #undef FLAM_LIBRARY_MATH
 #undef FLAM_FLOAT_MATH
+#undef FLAM_FLOAT_CORES
 FLAM_FN float rsqrt(float x) { return static_cast<float>(1 / ::sqrt(static_cast<double>(x))); }
 FLAM_FN double rsqrt(double x) { return 1 / ::sqrt(x); }
 FLAM_FN float atan2(float y, float x) { return ::atan2f(y, x); }

@@ -91,12 +91,22 @@ struct Reciprocal {
 };
 FLAM_MAP(kReciprocal, Reciprocal, FloatTypes);
 
+struct UsualSin {
+  FLAM_FN float operator()(float x) const { return usual_sin(x); }
+};
 struct Sin {
+  using Usual = UsualSin;
+  static FLAM_FN bool is_usual(float x) { return is_usual_angle(x); }
   template <class V> FLAM_FN V operator()(V x) const { return sin(x); }
 };
 FLAM_MAP(kSin, Sin, FloatTypes);
 
+struct UsualCos {
+  FLAM_FN float operator()(float x) const { return usual_cos(x); }
+};
 struct Cos {
+  using Usual = UsualCos;
+  static FLAM_FN bool is_usual(float x) { return is_usual_angle(x); }
   template <class V> FLAM_FN V operator()(V x) const { return cos(x); }
 };
 FLAM_MAP(kCos, Cos, FloatTypes);

@@ -1,0 +1,15 @@
+// math_test.cc's sweeps over the functions as a processor with fused multiply-add has them, in
+// float arithmetic.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#if defined(__x86_64__)
+#pragma GCC target("avx2,fma")
+#define FLAM_TARGET tested_fma
+#define MATH MathWithFusedMultiplyAdd
+#include "math_test.cc"
+#endif
