@@ -23,7 +23,6 @@ def table(build) -> list[Suite]:
         suites.pytest("archives, wheel, crates", ["tests/build"]),
         *suites.of_library(build, ("cpu", "sim", "standin")),
         *suites.instruction_sets(build),
-        suites.pytest("check on a GPU", ["tests/gpu_check"], needs=("cffi", "numpy")),
         suites.pytest("comparer", ["tests/torch"], env=library, needs=("cffi", "scipy")),
         Suite("reference site", [str(ROOT / "lib/build/docs.sh")]),
     ]

@@ -62,9 +62,10 @@ def of_rows(n, grid):
     )
     yield from both_ways(
         "cross_entropy f32",
-        lambda m, x: call(m).cross_entropy(x, m.arange(len(x), device=m.device) % 1024),
+        lambda m, labels, x: call(m).cross_entropy(x, labels),
         grid,
         moved=(4 * n, 8 * n),
+        prepare=lambda m: m.arange(grid[0], device=m.device) % 1024,
     )
 
 
@@ -72,8 +73,8 @@ def indexed(n, grid):
     def rows(m):  # every row once, far from its neighbours
         return m.arange(grid[0], device=m.device) * 7919 % grid[0]
 
-    def places(m, x):
-        return (m.arange(grid[1], device=m.device) * 7919 % grid[1]).expand(*x.shape).contiguous()
+    def places(m):
+        return (m.arange(grid[1], device=m.device) * 7919 % grid[1]).expand(*grid).contiguous()
 
     yield Family("x[i] f32", prepared(rows, lambda m, i, x: x[i], grid), moved=8 * n)
     yield Family(
@@ -81,14 +82,14 @@ def indexed(n, grid):
         prepared(rows, lambda m, i, x, y: x.index_add(0, i, y), grid, grid),
         moved=12 * n,
     )
-    yield Family(
-        "gather f32", prepared(places, lambda m, i, x: x.gather(-1, i), grid, given=1), moved=16 * n
-    )
+    gather = prepared(places, lambda m, i, x: x.gather(-1, i), grid)
+    yield Family("gather f32", gather, moved=16 * n)
     yield from both_ways(
         "embedding f32",
-        lambda m, w: call(m).embedding(rows(m), w),
+        lambda m, i, w: call(m).embedding(i, w),
         grid,
         moved=(8 * n, 8 * n),
+        prepare=rows,
     )
 
 
@@ -159,34 +160,33 @@ def drawn(m, size, dtype):
 
 def on(f, *sizes, half=False):
     """f(library, *operands) of these sizes."""
-    return prepared(lambda m: None, lambda m, _, *operands: f(m, *operands), *sizes, half=half)
+    return prepared(None, lambda m, _, *operands: f(m, *operands), *sizes, half=half)
 
 
-def prepared(prepare, f, *sizes, half=False, given=0):
-    """f(library, what was made before of the first operands, *operands)."""
+def prepared(prepare, f, *sizes, half=False):
+    """f(library, what was made before, *operands)."""
 
     def make(m):
         operands = [drawn(m, size, "bfloat16" if half else "float32") for size in sizes]
-        made = prepare(m, *operands[:given])
-        return lambda: f(m, made, *operands)
+        before = prepare(m) if prepare else None
+        return lambda: f(m, before, *operands)
 
     return make
 
 
-def both_ways(name, f, *sizes, moved=(0, 0), flops=(0, 0)):
+def both_ways(name, f, *sizes, moved=(0, 0), flops=(0, 0), prepare=None):
     """A family and that of its gradient with respect to all operands."""
     half = name.endswith("bf16")
-
-    def backward(m, y, slope, *operands):
-        return m.autograd.grad(y, operands, slope, retain_graph=True)
+    given = f if prepare else lambda m, _, *operands: f(m, *operands)
 
     def make(m):
         operands = [drawn(m, size, "bfloat16" if half else "float32") for size in sizes]
-        y = f(m, *[x.requires_grad_() for x in operands])
+        before = prepare(m) if prepare else None
+        y = given(m, before, *[x.requires_grad_() for x in operands])
         slope = m.ones_like(y)
-        return lambda: backward(m, y, slope, *operands)
+        return lambda: m.autograd.grad(y, operands, slope, retain_graph=True)
 
-    yield Family(name, on(f, *sizes, half=half), moved[0], flops[0])
+    yield Family(name, prepared(prepare, given, *sizes, half=half), moved[0], flops[0])
     yield Family(f"{name} backward", make, moved[1], flops[1])
 
 

@@ -123,7 +123,9 @@ def main() -> int:
     for found in measured(flambeau, torch, beside=beside, **small):
         print(json.dumps(found), flush=True)
         ratios.append(found["ratio"])
-    if torch:
+    if beside != "cuda":
+        print(f"{len(ratios)} families passed by; a rehearsal: these are no times of a GPU")
+    elif torch:
         middle = sorted(ratios)[len(ratios) // 2]
         print(f"{len(ratios)} families passed by; in the middle {middle:.2f} of PyTorch's time")
     else:

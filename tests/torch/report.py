@@ -25,6 +25,8 @@ def shown(found, version, every=False, whole=True):
     enough = found.shares.shown(worst=WORST if every else 0)
     for row, k in gone:
         print(f"no longer differs, remove it: {row} [{k.kind}] {k.text}")
+    total = sum(found.calls.values())
+    print(f"{len(found.calls)} rows and {total} calls compared, {len(new)} new differences")
     return 1 if new or gone or not enough else 0
 
 
