@@ -11,5 +11,6 @@
 #pragma GCC target("avx2,fma")
 #define FLAM_TARGET tested_fma
 #define MATH MathWithFusedMultiplyAdd
+#define MATH_RUNS (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #include "math_test.cc"
 #endif
