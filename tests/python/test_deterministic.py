@@ -130,3 +130,16 @@ def test_the_filling_is_switched(torch, deterministic):
     finally:
         switches.fill_uninitialized_memory = True
     assert torch.empty(4096).isnan().all()
+
+
+def test_an_angle_has_its_sine_whatever_lies_beside_it(torch):
+    """Large angles take another way than usual ones; a piece of memory may hold both."""
+    usual = torch.linspace(-90.0, 90.0, 2000)
+    mixed = usual.clone()
+    mixed[::7] = torch.linspace(2e5, 3e38, 286)
+    for f in (torch.sin, torch.cos):
+        together = f(mixed)
+        assert together.equal(torch.stack([f(x) for x in mixed]))
+        kept = torch.arange(2000) % 7 != 0
+        assert together[kept].equal(f(usual)[kept])
+        assert torch.allclose(together.double(), f(mixed.double()), rtol=0, atol=1e-7)
