@@ -163,6 +163,18 @@ def instruction_sets(build: Path) -> list[Suite]:
     return suites
 
 
+def inner_loops(build: Path) -> Suite:
+    """What llvm-mca says of the compiled loops, beside a table of this compiler's."""
+    suite = pytest("inner loops", ["tests/inner_loops"])
+    said = subprocess.run(
+        [sys.executable, "tests/bench/loops/inner_loops.py", "--missing", str(build)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    return replace(suite, missing=suite.missing or said.stdout.strip())
+
+
 def ctest(build: Path, name: str = "C++ and C") -> Suite:
     program = shutil.which(
         "ctest", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

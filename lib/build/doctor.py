@@ -71,6 +71,7 @@ TOOLS = [
     ("cargo", tool("/usr/bin/cargo"), crates(), "cargo", TEST),
     ("GoogleTest", header("gtest/gtest.h"), "the C++ tests", "libgtest-dev", TEST),
     ("ccache", tool("ccache"), "quick rebuilds", "ccache", OPTIONAL),
+    ("llvm-mca", tool("llvm-mca-19"), "loops on other processors", "llvm-19", TEST),
     ("abidiff", tool("abidiff"), "the ABI check", "abigail-tools", TEST),
     (".venv", tool(".venv/bin/python"), "cmake and the rest, pinned (make setup)", "", OPTIONAL),
     ("NVIDIA driver", tool("nvidia-smi", "-L"), "CUDA; without one it is simulated", "", OPTIONAL),
