@@ -1,5 +1,5 @@
-"""Greatest values of regular windows, which the host takes by rows: strides, gaps, borders, rows
-longer than a block of outputs, NaN and planes of -infinity, against one window at a time.
+"""Windows, which the host takes by rows: strides, gaps, borders, rows longer than a block of
+outputs; for greatest values also NaN and planes of -infinity. Against one window at a time.
 """
 
 import flambeau as torch
@@ -48,3 +48,51 @@ def test_windows(case, dtype, channels_last, device):
         got = [t.detach().cpu()[image, channel].double().numpy() for t in (y, places, x.grad)]
         for g, w in zip(got, want):
             assert np.array_equal(g, w, equal_nan=True)
+
+
+AVERAGES = [
+    dict(kernel_size=2),
+    dict(kernel_size=3, stride=1, padding=1),
+    dict(kernel_size=3, stride=2, padding=1, count_include_pad=False, ceil_mode=True),
+    dict(kernel_size=(2, 5), stride=(3, 7)),  # elements in no window
+    dict(kernel_size=(1, 4), stride=(1, 3), padding=(0, 2), divisor_override=-8),
+]
+
+
+def averages(x, dy, kernel_size, stride=None, padding=0, ceil_mode=False, **counting):
+    """Averages and the gradient of one plane."""
+    kernel, stride, padding = (
+        v if isinstance(v, tuple) else (v, v) for v in (kernel_size, stride or kernel_size, padding)
+    )
+    y, dx = np.zeros(dy.shape), np.zeros(x.shape)
+    for at in np.ndindex(*dy.shape):
+        begin = [o * s - p for o, s, p in zip(at, stride, padding)]
+        end = [min(b + k, n + p) for b, k, n, p in zip(begin, kernel, x.shape, padding)]
+        inside = tuple(slice(max(b, 0), min(e, n)) for b, e, n in zip(begin, end, x.shape))
+        count = np.prod([e - b for b, e in zip(begin, end)])
+        if not counting.get("count_include_pad", True):
+            count = x[inside].size
+        count = counting.get("divisor_override", count)
+        y[at] = x[inside].sum() / count
+        dx[inside] += dy[at] / count
+    return y, dx
+
+
+@pytest.mark.parametrize("channels", [3, 20])
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16], ids=str)
+@pytest.mark.parametrize("case", AVERAGES, ids=str)
+def test_averages(case, dtype, channels_last, channels, device):
+    rng = np.random.default_rng(4)
+    x = torch.tensor(rng.standard_normal((2, channels, 7, 83))).to(dtype).to(device)
+    if channels_last:
+        x = x.to(memory_format=torch.channels_last)
+    x.requires_grad_()
+    y = torch.nn.functional.avg_pool2d(x, **case)
+    slope = torch.tensor(rng.standard_normal(tuple(y.shape))).to(dtype)
+    y.backward(slope.to(device))
+    x, y, dx, dy = (t.detach().cpu().double().numpy() for t in (x, y, x.grad, slope))
+    close = {torch.float32: 1e-6, torch.float64: 1e-14, torch.float16: 2e-3}[dtype]
+    for plane in np.ndindex(2, channels):
+        for got, want in zip((y[plane], dx[plane]), averages(x[plane], dy[plane], **case)):
+            assert np.allclose(got, want, close, close)

@@ -4,6 +4,7 @@
 #include "kernels/cuda_launch.h"
 #else
 #include "base/thread_pool.h"
+#include "kernels/pool/pool_average_host.h"
 #include "kernels/pool/pool_host.h"
 #endif
 
@@ -34,6 +35,7 @@ template <class Element> void pool_entry(void* stream, const void* p) {
 
 template <class Element> void pool_entry(void*, const void* p) {
   const PoolArgs& g = *static_cast<const PoolArgs*>(p);
+  if (PoolImages<Element>::run(g)) return;
   const int64_t* n = Element::extent(g);
   parallel_for(g.images * g.channels, 1 + 4096 / (n[0] * n[1] * n[2]),
                [&](int64_t plane, int64_t end) {
