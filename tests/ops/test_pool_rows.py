@@ -29,11 +29,12 @@ def windows(x, dy, kernel, stride, padding, dilation):
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@pytest.mark.parametrize("sizes", [(2, 3, 6, 160), (1, 20, 4, 21)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16], ids=str)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_windows(case, dtype, channels_last, device):
+def test_windows(case, dtype, sizes, channels_last, device):
     rng = np.random.default_rng(3)
-    array = np.round(rng.standard_normal((2, 3, 6, 160)), 1)  # with ties
+    array = np.round(rng.standard_normal(sizes), 1)  # with ties
     array[0, 0, 1, 5:9], array[0, 1] = np.nan, -np.inf
     x = torch.tensor(array).to(dtype).to(device)
     if channels_last:
@@ -43,7 +44,9 @@ def test_windows(case, dtype, channels_last, device):
     slope = np.round(rng.standard_normal(tuple(y.shape)) * 4)  # sums are exact
     y.backward(torch.tensor(slope).to(dtype).to(device))
     exact = x.detach().cpu().double().numpy()
-    for image, channel in np.ndindex(2, 3):
+    alone = torch.nn.functional.max_pool2d(x.detach(), *case)  # no places, no gradient
+    assert np.array_equal(alone.cpu().numpy(), y.detach().cpu().numpy(), equal_nan=True)
+    for image, channel in np.ndindex(*sizes[:2]):
         want = windows(exact[image, channel], slope[image, channel], *case)
         got = [t.detach().cpu()[image, channel].double().numpy() for t in (y, places, x.grad)]
         for g, w in zip(got, want):

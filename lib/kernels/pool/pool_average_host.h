@@ -78,10 +78,6 @@ template <class T> void average_windows_backward(const PoolArgs& g) {
       .run();
 }
 
-// All images of a launch; false where they have to be done plane by plane.
-template <class Element> struct PoolImages {
-  static bool run(const PoolArgs&) { return false; }
-};
 template <class T>
   requires(!std::is_integral_v<T>)
 struct PoolImages<AvgPoolElement<T>> {
