@@ -22,18 +22,27 @@ template <class C> struct Taps {
 // -0 + x is x, also for x = -0.
 template <class C> FLAM_FN Vector<C> nothing() { return splat(C(-0.0)); }
 
-template <class C> struct LinesToSum {
+// Lines to be summed: count, each times its weight (null: 1); anywhere, or `step` from each other.
+template <class C> struct ApartLines {
   const C* const* from;
-  const C* weights;  // null: 1
+  const C* weights;
   int64_t count;
+  FLAM_FN const C* line(int64_t j) const { return from[j]; }
+};
+template <class C> struct EvenLines {
+  const C* first;
+  int64_t step;
+  const C* weights;
+  int64_t count;
+  FLAM_FN const C* line(int64_t j) const { return first + j * step; }
 };
 
-template <int N, class C>
-FLAM_FN void sum_vectors(C* out, const LinesToSum<C>& lines, int64_t at) {
+template <int N, class C, class Lines>
+FLAM_FN void sum_vectors(C* out, const Lines& lines, int64_t at) {
   Vector<C> sum[N];
   for (Vector<C>& s : sum) s = nothing<C>();
   for (int64_t j = 0; j < lines.count; ++j) {
-    const C* from = lines.from[j] + at;
+    const C* from = lines.line(j) + at;
     if (lines.weights) {
       const Vector<C> weight = splat(lines.weights[j]);
 #pragma GCC unroll 4
@@ -58,24 +67,24 @@ template <class C> FLAM_FN C chained(C a, C b, C c) {
 #endif
 }
 
-template <class C> FLAM_FN C sum_one(const LinesToSum<C>& lines, int64_t at) {
+template <class C, class Lines> FLAM_FN C sum_one(const Lines& lines, int64_t at) {
   C sum = C(-0.0);
   for (int64_t j = 0; j < lines.count; ++j) {
-    const C x = lines.from[j][at];
+    const C x = lines.line(j)[at];
     sum = lines.weights ? chained(x, lines.weights[j], sum) : sum + x;
   }
   return sum;
 }
 
 // out[i] = the sum of from[j][i] * weights[j].
-template <class C> void sum_lines(C* out, const LinesToSum<C>& lines, int64_t n) {
+template <class C, class Lines> FLAM_FN void sum_lines(C* out, const Lines& lines, int64_t n) {
   constexpr int64_t wide = kLanes<C>;
   int64_t i = 0;
   if (lines.count == 0) return std::fill(out, out + n, C(0));
   for (; i + 4 * wide <= n; i += 4 * wide) sum_vectors<4>(out, lines, i);
   for (; i + wide <= n; i += wide) sum_vectors<1>(out, lines, i);
   if (i < n && n >= wide) return sum_vectors<1>(out, lines, n - wide);
-  for (; i < n; ++i) out[i] = sum_one(lines, i);
+  for (; i < n; ++i) out[i] = sum_one<C>(lines, i);
 }
 
 // What elements of a line are divided by: row * by[i]; where all divisors of a launch are powers of
@@ -113,16 +122,28 @@ template <class C> struct Divisors {
   }
 };
 
+// Bytes, which only move, are floats meanwhile.
+template <class T>
+using BandValue = std::conditional_t<std::is_integral_v<T>, float, Compute<T>>;
+
 // n elements, dense and in the type that is computed in.
-template <class T> void widen(Compute<T>* to, const T* from, int64_t step, int64_t n) {
-  if (step != 1) {
-    for (int64_t i = 0; i < n; ++i) to[i] = load(from + i * step);
-    return;
-  }
-  constexpr int64_t wide = kLanes<Compute<T>>;
+template <class T> void widen(BandValue<T>* to, const T* from, int64_t step, int64_t n) {
   int64_t i = 0;
-  for (; i + wide <= n; i += wide) store_vector<Compute<T>>(to + i, load_as(from + i));
-  for (; i < n; ++i) to[i] = load(from + i);
+  if constexpr (!std::is_integral_v<T>) {
+    constexpr int64_t wide = kLanes<Compute<T>>;
+    for (; step == 1 && i + wide <= n; i += wide) {
+      store_vector<Compute<T>>(to + i, load_as(from + i));
+    }
+  }
+  for (; i < n; ++i) to[i] = load(from + i * step);
+}
+
+template <class T> void narrow_line(T* to, const BandValue<T>* from, int64_t step, int64_t n) {
+  if (step == 1) {
+    for (int64_t i = 0; i < n; ++i) to[i] = narrow<T>(from[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i * step] = narrow<T>(from[i]);
+  }
 }
 
 // A line of `out` pixels; an element of the input and the next one of its channel are `pixel`
@@ -133,6 +154,8 @@ template <class C> class BandAlong {
       : taps_(taps), out_(out), pixel_(pixel), size_(out * pixel), most_(taps.most) {
     if (!by_pixel()) plan();
   }
+
+  bool by_pixel() const { return pixel_ >= kWide; }
 
   // Elements behind the input's line that are read, whatever they are.
   int64_t overrun() const { return by_pixel() ? 0 : most_ * pixel_ + 2 * kWide; }
@@ -155,8 +178,6 @@ template <class C> class BandAlong {
     int8_t registers;  // that hold the first taps; 0: they lie too far apart
     bool whole;        // all elements have all taps
   };
-
-  bool by_pixel() const { return pixel_ >= kWide; }
 
   void plan() {
     const int64_t blocks = (size_ + kWide - 1) / kWide;
@@ -226,12 +247,10 @@ template <class C> class BandAlong {
   }
 
   void pixels(C* out, const C* from) const {
-    std::vector<const C*> lines(size_t(most_), nullptr);
     for (int64_t o = 0; o < out_; ++o) {
-      for (int64_t k = 0; k < taps_.count[o]; ++k)
-        lines[size_t(k)] = from + (taps_.first[o] + k) * pixel_;
       const C* weights = taps_.weights ? taps_.weights + o * most_ : nullptr;
-      sum_lines<C>(out + o * pixel_, {lines.data(), weights, taps_.count[o]}, pixel_);
+      const EvenLines<C> lines{from + taps_.first[o] * pixel_, pixel_, weights, taps_.count[o]};
+      sum_lines(out + o * pixel_, lines, pixel_);
     }
   }
 

@@ -12,7 +12,7 @@
 namespace flambeau::FLAM_TARGET {
 
 template <class T> struct BandImage {
-  using C = Compute<T>;
+  using C = BandValue<T>;
   int64_t images, channels, in[kConvDims], out[kConvDims];
   ConvOperand x, y;
   Taps<C> taps[kConvDims];
@@ -120,18 +120,15 @@ template <class T> struct BandImage {
           if (td.weights || th.weights) weights_.push_back(td.weight(d, i) * th.weight(h, j));
         }
       }
-      sum_lines<C>(
-          sum_.data(),
-          {from_.data(), weights_.empty() ? nullptr : weights_.data(), int64_t(from_.size())}, in_);
       C* to = result_.data();
       if constexpr (std::is_same_v<T, C>) {
         if (dense_y_) to = y;
       }
+      const C* weights = weights_.empty() ? nullptr : weights_.data();
+      sum_lines<C>(sum_.data(), ApartLines<C>{from_.data(), weights, int64_t(from_.size())}, in_);
       along_.run(to, sum_.data());
       if (g_.of_y) g_.of_y->line(d, h).divide(to, g_.out[2], g_.pixel());
-      if (result_.empty()) return;
-      const int64_t step = dense_y_ ? 1 : g_.y.space[2];
-      for (int64_t i = 0; i < out_; ++i) y[i * step] = narrow<T>(to[i]);
+      if (!result_.empty()) narrow_line(y, to, dense_y_ ? 1 : g_.y.space[2], out_);
     }
 
     const BandImage& g_;

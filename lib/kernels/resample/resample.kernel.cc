@@ -4,7 +4,6 @@
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
 #else
-#include "base/thread_pool.h"
 #include "kernels/resample/band_host.h"
 #endif
 
@@ -64,36 +63,18 @@ template <class T> void resample_entry(void* stream, const void* p) {
 
 #else
 
-template <class T> void resample_elements(const ResampleArgs& g) {
-  parallel_for(g.images * g.channels, 1 + 4096 / (g.out[0] * g.out[1] * g.out[2]),
-               [&](int64_t plane, int64_t end) {
-                 for (; plane < end; ++plane) {
-                   const int64_t n = plane / g.channels, c = plane % g.channels;
-                   for (int64_t d = 0; d < g.out[0]; ++d) {
-                     for (int64_t h = 0; h < g.out[1]; ++h) {
-                       for (int64_t w = 0; w < g.out[2]; ++w) resample_element<T>(g, n, c, d, h, w);
-                     }
-                   }
-                 }
-               });
-}
-
 template <class T> void resample_entry(void*, const void* p) {
   const ResampleArgs& g = *static_cast<const ResampleArgs*>(p);
-  if constexpr (std::is_integral_v<T>) {
-    resample_elements<T>(g);
-  } else {
-    static constexpr int64_t kZero = 0, kOne = 1;
-    BandImage<T> image{g.images, g.channels, {}, {}, g.x, g.y, {}, nullptr, nullptr};
-    for (int d = 0; d < kConvDims; ++d) {
-      const ResampleBand& b = g.band[d];
-      image.in[d] = g.in[d];
-      image.out[d] = g.out[d];
-      image.taps[d] = {b.first ? b.first : &kZero, b.first ? b.count : &kOne,
-                       reinterpret_cast<const Compute<T>*>(b.weights), b.first ? b.taps : 1};
-    }
-    image.run();
+  static constexpr int64_t kZero = 0, kOne = 1;
+  BandImage<T> image{g.images, g.channels, {}, {}, g.x, g.y, {}, nullptr, nullptr};
+  for (int d = 0; d < kConvDims; ++d) {
+    const ResampleBand& b = g.band[d];
+    image.in[d] = g.in[d];
+    image.out[d] = g.out[d];
+    image.taps[d] = {b.first ? b.first : &kZero, b.first ? b.count : &kOne,
+                     reinterpret_cast<const BandValue<T>*>(b.weights), b.first ? b.taps : 1};
   }
+  image.run();
 }
 
 #endif
