@@ -1,5 +1,5 @@
-"""Greatest values of regular windows, which the host takes by rows: strides, gaps, borders, rows
-longer than a block of outputs, NaN and planes of -infinity, against one window at a time.
+"""Windows, which the host takes by rows: strides, gaps, borders, rows longer than a block of
+outputs; for greatest values also NaN and planes of -infinity. Against one window at a time.
 """
 
 import flambeau as torch
@@ -29,11 +29,12 @@ def windows(x, dy, kernel, stride, padding, dilation):
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@pytest.mark.parametrize("sizes", [(2, 3, 6, 160), (1, 20, 4, 21)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16], ids=str)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_windows(case, dtype, channels_last, device):
+def test_windows(case, dtype, sizes, channels_last, device):
     rng = np.random.default_rng(3)
-    array = np.round(rng.standard_normal((2, 3, 6, 160)), 1)  # with ties
+    array = np.round(rng.standard_normal(sizes), 1)  # with ties
     array[0, 0, 1, 5:9], array[0, 1] = np.nan, -np.inf
     x = torch.tensor(array).to(dtype).to(device)
     if channels_last:
@@ -43,8 +44,58 @@ def test_windows(case, dtype, channels_last, device):
     slope = np.round(rng.standard_normal(tuple(y.shape)) * 4)  # sums are exact
     y.backward(torch.tensor(slope).to(dtype).to(device))
     exact = x.detach().cpu().double().numpy()
-    for image, channel in np.ndindex(2, 3):
+    alone = torch.nn.functional.max_pool2d(x.detach(), *case)  # no places, no gradient
+    assert np.array_equal(alone.cpu().numpy(), y.detach().cpu().numpy(), equal_nan=True)
+    for image, channel in np.ndindex(*sizes[:2]):
         want = windows(exact[image, channel], slope[image, channel], *case)
         got = [t.detach().cpu()[image, channel].double().numpy() for t in (y, places, x.grad)]
         for g, w in zip(got, want):
             assert np.array_equal(g, w, equal_nan=True)
+
+
+AVERAGES = [
+    dict(kernel_size=2),
+    dict(kernel_size=3, stride=1, padding=1),
+    dict(kernel_size=3, stride=2, padding=1, count_include_pad=False, ceil_mode=True),
+    dict(kernel_size=(2, 5), stride=(3, 7)),  # elements in no window
+    dict(kernel_size=(1, 4), stride=(1, 3), padding=(0, 2), divisor_override=-8),
+]
+
+
+def averages(x, dy, kernel_size, stride=None, padding=0, ceil_mode=False, **counting):
+    """Averages and the gradient of one plane."""
+    kernel, stride, padding = (
+        v if isinstance(v, tuple) else (v, v) for v in (kernel_size, stride or kernel_size, padding)
+    )
+    y, dx = np.zeros(dy.shape), np.zeros(x.shape)
+    for at in np.ndindex(*dy.shape):
+        begin = [o * s - p for o, s, p in zip(at, stride, padding)]
+        end = [min(b + k, n + p) for b, k, n, p in zip(begin, kernel, x.shape, padding)]
+        inside = tuple(slice(max(b, 0), min(e, n)) for b, e, n in zip(begin, end, x.shape))
+        count = np.prod([e - b for b, e in zip(begin, end)])
+        if not counting.get("count_include_pad", True):
+            count = x[inside].size
+        count = counting.get("divisor_override", count)
+        y[at] = x[inside].sum() / count
+        dx[inside] += dy[at] / count
+    return y, dx
+
+
+@pytest.mark.parametrize("channels", [3, 20])
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16], ids=str)
+@pytest.mark.parametrize("case", AVERAGES, ids=str)
+def test_averages(case, dtype, channels_last, channels, device):
+    rng = np.random.default_rng(4)
+    x = torch.tensor(rng.standard_normal((2, channels, 7, 83))).to(dtype).to(device)
+    if channels_last:
+        x = x.to(memory_format=torch.channels_last)
+    x.requires_grad_()
+    y = torch.nn.functional.avg_pool2d(x, **case)
+    slope = torch.tensor(rng.standard_normal(tuple(y.shape))).to(dtype)
+    y.backward(slope.to(device))
+    x, y, dx, dy = (t.detach().cpu().double().numpy() for t in (x, y, x.grad, slope))
+    close = {torch.float32: 1e-6, torch.float64: 1e-14, torch.float16: 2e-3}[dtype]
+    for plane in np.ndindex(2, channels):
+        for got, want in zip((y[plane], dx[plane]), averages(x[plane], dy[plane], **case)):
+            assert np.allclose(got, want, close, close)

@@ -103,8 +103,10 @@ void average_backward(const char* op, const Tensor& dx, const Tensor& dy,
 void maximum(const char* op, const Tensor& y, const Tensor& indices, const Tensor& x,
              const PoolParams* params) {
   PoolArgs g = args_of(op, x, y, params);
-  check_indices(op, indices, y);
-  g.indices = operand_of(indices);
+  if (indices) {
+    check_indices(op, indices, y);
+    g.indices = operand_of(indices);
+  }
   const KernelFn fn = kMaxPool.find(op, y.device(), y.dtype());
   if (y.numel() != 0) launch_kernel(op, fn, y.device(), g, {writes(y), writes(indices), reads(x)});
 }

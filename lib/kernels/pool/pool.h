@@ -16,7 +16,8 @@ struct PoolParams {
 // Sizes of the result for x [n, c, ...]; throws shape errors.
 Dims pool_sizes(const char* op, const Tensor& x, const PoolParams& params);
 
-// y and indices (i64; position in the spatial plane of the first maximum, NaN being the greatest).
+// y and indices (i64; position in the spatial plane of the first maximum, NaN being the greatest;
+// undefined: nobody asks).
 void run_max_pool(const char* op, const Tensor& y, const Tensor& indices, const Tensor& x,
                   const PoolParams& params);
 void run_max_pool_backward(const char* op, const Tensor& dx, const Tensor& dy,

@@ -4,7 +4,8 @@
 #include "kernels/cuda_launch.h"
 #else
 #include "base/thread_pool.h"
-#include "kernels/pool/pool_host.h"
+#include "kernels/pool/pool_average_host.h"
+#include "kernels/pool/pool_max_host.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
@@ -34,12 +35,12 @@ template <class Element> void pool_entry(void* stream, const void* p) {
 
 template <class Element> void pool_entry(void*, const void* p) {
   const PoolArgs& g = *static_cast<const PoolArgs*>(p);
+  if (PoolImages<Element>::run(g)) return;
   const int64_t* n = Element::extent(g);
   parallel_for(g.images * g.channels, 1 + 4096 / (n[0] * n[1] * n[2]),
                [&](int64_t plane, int64_t end) {
                  for (; plane < end; ++plane) {
                    const int64_t image = plane / g.channels, channel = plane % g.channels;
-                   if (PoolPlane<Element>::run(g, image, channel)) continue;
                    for (int64_t d = 0; d < n[0]; ++d) {
                      for (int64_t h = 0; h < n[1]; ++h) {
                        for (int64_t w = 0; w < n[2]; ++w) Element::run(g, image, channel, d, h, w);

@@ -51,6 +51,11 @@ FLAM_FN int64_t pool_at(const ConvOperand& o, int64_t d, int64_t h, int64_t w) {
   return d * o.space[0] + h * o.space[1] + w * o.space[2];
 }
 
+// Whether the channels of a pixel are neighbours and pixels follow each other.
+FLAM_FN bool pool_is_last(const ConvOperand& o, int64_t channels) {
+  return o.inner == 1 && o.space[2] == channels;
+}
+
 // Start of a plane within an operand.
 template <class T> FLAM_FN T* pool_plane(const ConvOperand& o, int64_t image, int64_t channel) {
   return reinterpret_cast<T*>(o.data) + image * o.outer + channel * o.inner;
@@ -90,7 +95,7 @@ template <class T> struct MaxPoolElement {
       }
     }
     pool_plane<T>(g.y, n, c)[pool_at(g.y, d, h, w)] = found;
-    pool_plane<int64_t>(g.indices, n, c)[pool_at(g.indices, d, h, w)] = best;
+    if (g.indices.data) pool_plane<int64_t>(g.indices, n, c)[pool_at(g.indices, d, h, w)] = best;
   }
 };
 
@@ -149,6 +154,11 @@ template <class T> struct AvgPoolBackwardElement {
     }
     pool_plane<T>(g.x, n, c)[pool_at(g.x, d, h, w)] = narrow<T>(sum);
   }
+};
+
+// A host's own way through all images of a launch; false where it has none for these.
+template <class Element> struct PoolImages {
+  static bool run(const PoolArgs&) { return false; }
 };
 
 }  // namespace flambeau::FLAM_TARGET

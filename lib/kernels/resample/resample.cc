@@ -21,14 +21,15 @@ void run_resample(const char* op, const Tensor& y, const Tensor& x,
   g.y = operand_of(y);
   SmallVector<Access, 12> accesses{writes(y), reads(x)};
   for (int d = 0; d < kConvDims; ++d) {
+    g.in[d] = d < first ? 1 : x.sizes()[size_t(d - first) + 2];
     g.out[d] = d < first ? 1 : y.sizes()[size_t(d - first) + 2];
     if (d < first) continue;
     const Band& b = bands[size_t(d - first)];
     g.band[d] = {b.first.data_as<int64_t>(), b.count.data_as<int64_t>(),
-                 static_cast<const char*>(b.weights.data()), b.weights.size(1)};
+                 b.weights ? static_cast<const char*>(b.weights.data()) : nullptr, b.taps};
     accesses.push_back(reads(b.first));
     accesses.push_back(reads(b.count));
-    accesses.push_back(reads(b.weights));
+    if (b.weights) accesses.push_back(reads(b.weights));
   }
   const KernelFn fn = kResample.find(op, y.device(), y.dtype());
   if (y.numel() == 0) return;

@@ -8,7 +8,8 @@ namespace flambeau {
 
 struct Band {
   Tensor first, count;  // i64 [out]
-  Tensor weights;       // [out, taps], f32 or f64 as the elements are computed
+  int64_t taps;         // the most of an element
+  Tensor weights;       // [out, taps], f32 or f64 as the elements are computed; undefined: all 1
 };
 
 // y [n, c, ...] from x [n, c, ...]; one band per spatial dimension.
@@ -20,13 +21,13 @@ void run_resample(const char* op, const Tensor& y, const Tensor& x,
 
 struct ResampleBand {
   const int64_t *first, *count;  // null: the dimension is not resampled
-  const char* weights;
+  const char* weights;           // null: 1
   int64_t taps;
 };
 
 struct ResampleArgs {
   int64_t images, channels;
-  int64_t out[kConvDims];
+  int64_t in[kConvDims], out[kConvDims];
   ResampleBand band[kConvDims];
   ConvOperand x, y;
 };

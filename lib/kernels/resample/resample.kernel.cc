@@ -4,20 +4,19 @@
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
 #else
-#include "base/thread_pool.h"
+#include "kernels/resample/band_host.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
 
-// The elements of one dimension that count for output o; one, with weight 1, where there is no
-// band.
+// The elements of one dimension that count for output o; one where there is no band.
 template <class C> struct ResampleTaps {
   int64_t first, count;
   const C* weights;
   FLAM_FN ResampleTaps(const ResampleBand& b, int64_t o)
       : first(b.first ? b.first[o] : 0),
         count(b.first ? b.count[o] : 1),
-        weights(b.first ? reinterpret_cast<const C*>(b.weights) + o * b.taps : nullptr) {}
+        weights(b.weights ? reinterpret_cast<const C*>(b.weights) + o * b.taps : nullptr) {}
   FLAM_FN C weight(int64_t i) const { return weights ? weights[i] : C(1); }
 };
 
@@ -66,17 +65,16 @@ template <class T> void resample_entry(void* stream, const void* p) {
 
 template <class T> void resample_entry(void*, const void* p) {
   const ResampleArgs& g = *static_cast<const ResampleArgs*>(p);
-  parallel_for(g.images * g.channels, 1 + 4096 / (g.out[0] * g.out[1] * g.out[2]),
-               [&](int64_t plane, int64_t end) {
-                 for (; plane < end; ++plane) {
-                   const int64_t n = plane / g.channels, c = plane % g.channels;
-                   for (int64_t d = 0; d < g.out[0]; ++d) {
-                     for (int64_t h = 0; h < g.out[1]; ++h) {
-                       for (int64_t w = 0; w < g.out[2]; ++w) resample_element<T>(g, n, c, d, h, w);
-                     }
-                   }
-                 }
-               });
+  static constexpr int64_t kZero = 0, kOne = 1;
+  BandImage<T> image{g.images, g.channels, {}, {}, g.x, g.y, {}, nullptr, nullptr};
+  for (int d = 0; d < kConvDims; ++d) {
+    const ResampleBand& b = g.band[d];
+    image.in[d] = g.in[d];
+    image.out[d] = g.out[d];
+    image.taps[d] = {b.first ? b.first : &kZero, b.first ? b.count : &kOne,
+                     reinterpret_cast<const BandValue<T>*>(b.weights), b.first ? b.taps : 1};
+  }
+  image.run();
 }
 
 #endif
@@ -85,6 +83,7 @@ template <class... T> bool register_resample(TypeList<T...>) {
   (kResample.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &resample_entry<T>), ...);
   return true;
 }
-[[maybe_unused]] static const bool registered = register_resample(NumberTypes{});
+[[maybe_unused]] static const bool registered =
+    register_resample(TypeList<float, double, Half, BFloat16, uint8_t>{});
 
 }  // namespace flambeau::FLAM_TARGET

@@ -63,20 +63,28 @@ struct Matrix {
 
   Band band(Dtype dtype, Device device) const {
     size_t taps = 1;
-    for (const auto& row : rows) taps = std::max(taps, row.size());
+    bool ones = true;
+    for (const auto& row : rows) {
+      taps = std::max(taps, row.size());
+      for (double w : row) ones &= w == 1;
+    }
     const int64_t n = int64_t(rows.size());
-    const Dtype wide = dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
     const Tensor start = flambeau::empty(Dims{n}, Dtype::i64, kCpu),
-                 count = flambeau::empty(Dims{n}, Dtype::i64, kCpu),
-                 weights = flambeau::empty(Dims{n, int64_t(taps)}, Dtype::f64, kCpu);
+                 count = flambeau::empty(Dims{n}, Dtype::i64, kCpu);
     for (size_t o = 0; o < rows.size(); ++o) {
       start.data_as<int64_t>()[o] = first[o];
       count.data_as<int64_t>()[o] = int64_t(rows[o].size());
+    }
+    const Band b{to(start, device), to(count, device), int64_t(taps), {}};
+    if (ones) return b;
+    const Tensor weights = flambeau::empty(Dims{n, int64_t(taps)}, Dtype::f64, kCpu);
+    for (size_t o = 0; o < rows.size(); ++o) {
       for (size_t k = 0; k < taps; ++k) {
         weights.data_as<double>()[o * taps + k] = k < rows[o].size() ? rows[o][k] : 0;
       }
     }
-    return {to(start, device), to(count, device), to(weights, device, wide)};
+    return {b.first, b.count, b.taps,
+            to(weights, device, dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32)};
   }
 };
 
@@ -296,10 +304,7 @@ Tensor interpolate(const Tensor& x, DimsView size, std::span<const double> scale
                                   x.sizes()[d + 2], out[d], factor}
                              .matrix());
     }
-    if (!bytes) return resample(m.op, c[0], sizes, matrices);
-    if (exact) {
-      return to_dtype(resample(m.op, to_dtype(c[0], Dtype::f32), sizes, matrices), Dtype::u8);
-    }
+    if (!bytes || exact) return resample(m.op, c[0], sizes, matrices);
     return resample_bytes(m.op, c[0], sizes, matrices);
   }
   fail(Code::invalid_argument, "interpolate: unknown mode ", mode);

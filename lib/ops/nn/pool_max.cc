@@ -58,13 +58,15 @@ bool is_volume_channels_last(const Tensor& x) {
          std::equal(last.begin() + 1, last.end(), x.strides().begin() + 1);
 }
 
-// Of images with a batch.
-Two pool_images(const Tensor& x, DimsView sizes, MaxPool m) {
+// Of images with a batch. `places`: the caller wants them, as a gradient does.
+Two pool_images(const Tensor& x, DimsView sizes, MaxPool m, bool places = true) {
   Call c{m.op, {x}};
   m.channels_last =
       is_channels_last(c[0], m.params.has_value()) || (m.params && is_volume_channels_last(c[0]));
   Tensor y = empty_image(sizes, c[0].dtype(), x.device(), m.channels_last);
-  const Tensor indices = empty_image(sizes, Dtype::i64, x.device(), m.channels_last);
+  const Tensor indices = places || c.needs_grad()
+                             ? empty_image(sizes, Dtype::i64, x.device(), m.channels_last)
+                             : Tensor();
   if (m.params) {
     run_max_pool(m.op, y, indices, c[0], *m.params);
   } else {
@@ -75,17 +77,18 @@ Two pool_images(const Tensor& x, DimsView sizes, MaxPool m) {
 
 Two without(int64_t dim, Two results) {
   auto& [y, indices] = results;
+  if (!indices) return {squeeze(y, Dims{dim}), indices};
   return {squeeze(y, Dims{dim}), alias(squeeze(indices, Dims{dim}))};  // no view of what y keeps
 }
 
-Two pool(const Windows& w, const Tensor& x, const PoolParams& p) {
+Two pool(const Windows& w, const Tensor& x, const PoolParams& p, bool places = true) {
   const size_t dims = w.spatial + 1;
   check(size_t(x.dim()) == dims || size_t(x.dim()) == dims + 1, Code::shape, w.op, ": non-empty ",
         dims, "D or ", dims + 1, "D (batch mode) tensor expected for input, but got ", x);
   w.check_filled(x);
-  if (!w.is_batched(x)) return without(0, pool(w, unsqueeze(x, 0), p));
+  if (!w.is_batched(x)) return without(0, pool(w, unsqueeze(x, 0), p, places));
   check(x.dtype() != Dtype::boolean, Code::dtype, "\"", w.op, "\" not implemented for 'bool'");
-  return pool_images(x, pool_sizes(w.op, x, p), {w.op, p});
+  return pool_images(x, pool_sizes(w.op, x, p), {w.op, p}, places);
 }
 
 Two adaptive(const Windows& w, const Tensor& x, DimsView output_size) {
@@ -141,18 +144,23 @@ Two max_pool3d_with_indices(const Tensor& x, DimsView kernel_size, DimsView stri
 
 Tensor max_pool1d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
                   DimsView dilation, bool ceil_mode) {
-  return std::get<0>(max_pool1d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode));
+  const Windows w{op::max_pool1d, 1};
+  return std::get<0>(
+      pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode), false));
 }
 
 Tensor max_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
                   DimsView dilation, bool ceil_mode) {
-  return std::get<0>(max_pool2d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode));
+  const Windows w{op::max_pool2d, 2};
+  return std::get<0>(
+      pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode), false));
 }
 
 Tensor max_pool3d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
                   DimsView dilation, bool ceil_mode) {
   const Windows w{op::max_pool3d, 3};
-  return std::get<0>(pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode)));
+  return std::get<0>(
+      pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode), false));
 }
 
 Two adaptive_max_pool1d(const Tensor& x, DimsView output_size) {

@@ -1,22 +1,19 @@
-// Recurrent layers. The inputs of all steps are projected in one product; a step adds the product
-// with the state. A packed sequence is steps of fewer and fewer rows: states of sequences that have
-// ended are set aside and joined at the end.
+// Recurrent layers: their operands and options. The inputs of all steps are projected in one
+// product; a packed sequence is steps of fewer and fewer rows.
 #include <algorithm>
 #include <tuple>
 #include <vector>
 
 #include "base/checked.h"
 #include "ops/formula.h"
+#include "ops/nn/recurrent.h"
 
 namespace flambeau::ops {
 
 namespace {
 
-enum class Kind : int8_t { lstm, gru, tanh, relu };
-
-struct State {
-  Tensor h, c;  // c: lstm only
-};
+using Kind = Recurrence;
+using State = RecurrentState;
 
 struct Weights {
   Tensor ih, hh, b_ih, b_hh, hr;
@@ -24,76 +21,15 @@ struct Weights {
 
 int64_t gates_of(Kind kind) { return kind == Kind::lstm ? 4 : kind == Kind::gru ? 3 : 1; }
 
-// One step; `projected` is the input's product with ih, its bias added.
-State step(Kind kind, const Tensor& projected, const State& s, const Weights& w) {
-  const Tensor from_state = linear(s.h, w.hh, w.b_hh);
-  if (kind == Kind::tanh) return {tanh(add(projected, from_state)), {}};
-  if (kind == Kind::relu) return {relu(add(projected, from_state)), {}};
-  if (kind == Kind::gru) {
-    const std::vector<Tensor> x = chunk(projected, 3, 1), h = chunk(from_state, 3, 1);
-    const Tensor reset = sigmoid(add(x[0], h[0])), update = sigmoid(add(x[1], h[1]));
-    const Tensor fresh = tanh(add(x[2], mul(reset, h[2])));
-    return {add(fresh, mul(update, sub(s.h, fresh))), {}};
+// One way through the steps of x, [rows of all steps, features].
+SequenceResult sequence(Kind kind, const Tensor& x, const State& first, const Weights& w,
+                        const Batches& batches, bool backwards) {
+  if (kind == Kind::gru) {  // its state's product has a bias of its own
+    return run_sequence(kind, linear(x, w.ih, w.b_ih), first, w.hh, w.b_hh, w.hr, batches,
+                        backwards);
   }
-  const std::vector<Tensor> g = chunk(add(projected, from_state), 4, 1);
-  const Tensor cell = add(mul(sigmoid(g[1]), s.c), mul(sigmoid(g[0]), tanh(g[2])));
-  const Tensor hidden = mul(sigmoid(g[3]), tanh(cell));
-  return {w.hr ? linear(hidden, w.hr) : hidden, cell};
-}
-
-State rows(const State& s, int64_t start, int64_t count) {
-  if (s.h.size(0) == count) return s;
-  return {narrow(s.h, 0, start, count), s.c ? narrow(s.c, 0, start, count) : Tensor()};
-}
-
-Tensor joined(const Tensor& a, const Tensor& b) {
-  const Tensor both[] = {a, b};
-  return cat(both, 0);
-}
-State joined(const State& a, const State& b) {
-  return {joined(a.h, b.h), a.c ? joined(a.c, b.c) : Tensor()};
-}
-
-// How many sequences have step t: they are the first ones, longest first.
-using Batches = std::vector<int64_t>;
-
-struct Run {
-  Tensor outputs;  // [rows of all steps, hidden]
-  State last;
-};
-
-Run forwards(Kind kind, const Tensor& x, State s, const Weights& w, const Batches& batches) {
-  const std::vector<Tensor> steps = split_with_sizes(linear(x, w.ih, w.b_ih), batches, 0);
-  std::vector<Tensor> outputs;
-  std::vector<State> ended;
-  for (size_t t = 0; t < steps.size(); ++t) {
-    const int64_t now = batches[t], before = s.h.size(0);
-    if (now < before) {
-      ended.push_back(rows(s, now, before - now));
-      s = rows(s, 0, now);
-    }
-    s = step(kind, steps[t], s, w);
-    outputs.push_back(s.h);
-  }
-  while (!ended.empty()) {
-    s = joined(s, ended.back());
-    ended.pop_back();
-  }
-  return {outputs.size() == 1 ? outputs[0] : cat(outputs, 0), s};
-}
-
-Run backwards(Kind kind, const Tensor& x, const State& first, const Weights& w,
-              const Batches& batches) {
-  const std::vector<Tensor> steps = split_with_sizes(linear(x, w.ih, w.b_ih), batches, 0);
-  std::vector<Tensor> outputs(steps.size());
-  State s = rows(first, 0, batches.back());
-  for (size_t t = steps.size(); t-- > 0;) {
-    const int64_t have = s.h.size(0);
-    if (batches[t] > have) s = joined(s, rows(first, have, batches[t] - have));
-    s = step(kind, steps[t], s, w);
-    outputs[t] = s.h;
-  }
-  return {outputs.size() == 1 ? outputs[0] : cat(outputs, 0), s};
+  const Tensor bias = w.b_ih && w.b_hh ? add(w.b_ih, w.b_hh) : w.b_ih ? w.b_ih : w.b_hh;
+  return run_sequence(kind, linear(x, w.ih, bias), first, w.hh, {}, w.hr, batches, backwards);
 }
 
 struct Options {
@@ -155,8 +91,7 @@ Result run_layers(const Layers& layers, Tensor x, const Tensor& h, const Tensor&
       const Weights w = layers.weights(at);
       const State first{select(h, 0, int64_t(at)), c ? select(c, 0, int64_t(at)) : Tensor()};
       layers.check_shapes(x, first, w);
-      const Run run = d ? backwards(layers.kind, x, first, w, batches)
-                        : forwards(layers.kind, x, first, w, batches);
+      const SequenceResult run = sequence(layers.kind, x, first, w, batches, d == 1);
       sides.push_back(run.outputs);
       last_h.push_back(run.last.h);
       if (c) last_c.push_back(run.last.c);
@@ -267,7 +202,7 @@ State cell(Kind kind, const Op& op, const Tensor& input, const State& state, con
   for (const Tensor& t : {w.ih, w.hh}) {
     check(t.size(0) == gates, Code::shape, op, ": expected weights of ", gates, " rows, got ", t);
   }
-  return step(kind, linear(x, w.ih, w.b_ih), s, w);
+  return sequence(kind, x, s, w, {x.size(0)}, false).last;
 }
 
 // Zeros in the shapes of the two states that an LSTM begins with where none are given.

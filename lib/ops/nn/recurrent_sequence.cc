@@ -1,0 +1,365 @@
+// A sequence through one direction of a recurrent layer, as one operation: a step is one product
+// and one kernel, and the gradients of the weights are one product over all steps. Results are the
+// outputs and, where there is a gradient, all that the steps made: so the gradient is a formula of
+// operands and results, written in operations for who differentiates it again.
+#include "kernels/access.h"
+#include "kernels/gemm/gemm.h"
+#include "ops/formula.h"
+#include "ops/nn/recurrent.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+constexpr Op kSequenceOp{"recurrent_sequence", "projected h c weight bias project"};
+
+const Kernel& cell_of(Recurrence kind) {
+  return kind == Recurrence::lstm   ? kLstm
+         : kind == Recurrence::gru  ? kGru
+         : kind == Recurrence::tanh ? kRnnTanh
+                                    : kRnnRelu;
+}
+const Kernel& slope_of(Recurrence kind) {
+  return kind == Recurrence::lstm   ? kLstmSlope
+         : kind == Recurrence::gru  ? kGruSlope
+         : kind == Recurrence::tanh ? kRnnTanhSlope
+                                    : kRnnReluSlope;
+}
+
+Tensor rows_of(const Tensor& t, int64_t first, int64_t n) {  // without history
+  return alias(t, Dims{n, t.size(1)}, t.strides(), t.offset() + first * t.strides()[0]);
+}
+Tensor turned(const Tensor& t) {
+  return alias(t, Dims{t.size(1), t.size(0)}, Dims{t.strides()[1], t.strides()[0]}, t.offset());
+}
+
+// Where rows of each step lie, and in which order steps are made.
+struct Steps {
+  Batches count;
+  bool backwards;
+  std::vector<int64_t> first;
+
+  Steps(const Batches& batches, bool reverse) : count(batches), backwards(reverse) {
+    int64_t row = 0;
+    for (int64_t n : count) first.push_back(row), row += n;
+  }
+  size_t size() const { return count.size(); }
+  size_t made(size_t i) const { return backwards ? size() - 1 - i : i; }  // i-th
+
+  Tensor of(const Tensor& whole, size_t t) const { return rows_of(whole, first[t], count[t]); }
+  Tensor tracked(const Tensor& whole, size_t t) const {
+    return narrow(whole, 0, first[t], count[t]);
+  }
+
+  // The states that step t begins with, of those that steps made and the first ones.
+  Tensor before(const Tensor& states, const Tensor& given, size_t t) const {
+    if (!backwards) return t == 0 ? given : narrow(states, 0, first[t - 1], count[t]);
+    const int64_t have = t + 1 < size() ? count[t + 1] : 0;
+    if (have == 0) return narrow(given, 0, 0, count[t]);
+    const Tensor made = narrow(states, 0, first[t + 1], have);
+    if (have == count[t]) return made;
+    const Tensor both[] = {made, narrow(given, 0, have, count[t] - have)};
+    return cat(both, 0);
+  }
+  Tensor before_all(const Tensor& states, const Tensor& given) const {
+    std::vector<Tensor> all;
+    for (size_t t = 0; t < size(); ++t) all.push_back(before(states, given, t));
+    return cat(all, 0);
+  }
+
+  // The state that each sequence ends with.
+  Tensor last(const Tensor& states) const {
+    if (backwards) return narrow(states, 0, 0, count[0]);
+    std::vector<Tensor> ends;
+    for (size_t t = size(); t-- > 0;) {
+      const int64_t going_on = t + 1 < size() ? count[t + 1] : 0;
+      if (going_on == count[t]) continue;
+      ends.push_back(narrow(states, 0, first[t] + going_on, count[t] - going_on));
+    }
+    return ends.size() == 1 ? ends[0] : cat(ends, 0);
+  }
+};
+
+struct Cell {
+  const Kernel& kernel;
+  CellArgs args{};
+  SmallVector<Access, 12> accesses{};
+
+  CellRows rows(const Tensor& t, bool write) {
+    if (!t.defined()) return {};
+    accesses.push_back(write ? writes(t) : reads(t));
+    return {static_cast<char*>(t.data()), t.dim() == 1 ? 0 : t.strides()[0]};
+  }
+  CellRows in(const Tensor& t) { return rows(t, false); }
+  CellRows out(const Tensor& t) { return rows(t, true); }
+  void run(const Tensor& like, int64_t n, int64_t width) {
+    args.rows = n;
+    args.width = width;
+    const KernelFn fn = kernel.find(kernel.name, like.device(), like.dtype());
+    if (n * width == 0) return;
+    launch_kernel(kernel.name, fn, like.device(), args,
+                  std::span<const Access>(accesses.begin(), accesses.size()));
+  }
+};
+
+struct Made {
+  Tensor y, states, gates, cells;  // y: the states once more, for the caller
+};
+
+Made make(const Call& c, Recurrence kind, const Steps& steps, bool keep) {
+  const Tensor &projected = c[0], h = contiguous(c[1]), cell = c[2] ? contiguous(c[2]) : c[2],
+               &weight = c[3], &bias = c[4], &project = c[5];
+  const int64_t parts = kind == Recurrence::lstm  ? 4
+                        : kind == Recurrence::gru ? 3
+                                                  : 1,
+                width = weight.size(0) / parts, rows = projected.size(0);
+  auto dense = [&](int64_t n, int64_t m) {
+    return flambeau::empty(Dims{n, m}, projected.dtype(), projected.device());
+  };
+  Made m;
+  m.states = dense(rows, h.size(1));
+  m.y = keep ? dense(rows, h.size(1)) : m.states;
+  if (cell) m.cells = dense(rows, width);
+  if (parts > 1) m.gates = dense(keep ? rows : steps.count[0], 4 * width);
+  const Tensor hidden = project ? dense(steps.count[0], width) : Tensor();
+  const Tensor across = turned(weight);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const size_t t = steps.made(i);
+    const int64_t n = steps.count[t];
+    const Tensor before = steps.before(m.states, h, t), states = steps.of(m.states, t);
+    const Tensor input = steps.of(projected, t);
+    const Tensor gates = parts == 1 ? states : keep ? steps.of(m.gates, t) : rows_of(m.gates, 0, n);
+    const Tensor product = alias(gates, Dims{n, parts * width}, gates.strides(), gates.offset());
+    const Tensor& added = kind == Recurrence::gru ? bias : input;
+    run_gemm(kSequenceOp, product, before, across, {.c = added ? &added : nullptr});
+    Cell k{cell_of(kind)};
+    const Tensor h_now = project ? rows_of(hidden, 0, n) : states;
+    k.args.gates = k.out(gates);
+    k.args.h = k.out(h_now);
+    k.args.y = project ? k.args.h : k.out(steps.of(m.y, t));
+    if (kind == Recurrence::gru) k.args.projected = k.in(input), k.args.h_before = k.in(before);
+    if (cell) {
+      k.args.c_before = k.in(steps.before(m.cells, cell, t));
+      k.args.c = k.out(steps.of(m.cells, t));
+    }
+    k.run(gates, n, width);
+    if (project) run_gemm(kSequenceOp, states, h_now, turned(project));
+  }
+  if (project && keep) run_cast(m.y, m.states);
+  return m;
+}
+
+// ---- the gradient
+// ----------------------------------------------------------------------------------------
+
+Tensor plus(const Tensor& a, const Tensor& b) { return !a ? b : !b ? a : add(a, b); }
+
+// Of one step.
+struct Slopes {
+  Tensor gates, state;  // of the projection and of the state's product
+  Tensor h, c;          // of the states before, h without what comes through the product
+};
+
+// a (1 - a) and 1 - a^2 times the slope of a.
+Tensor through_sigmoid(const Tensor& da, const Tensor& a) { return mul(da, mul(a, one_minus(a))); }
+Tensor through_tanh(const Tensor& da, const Tensor& a) { return mul(da, one_minus(mul(a, a))); }
+
+struct StepValues {
+  Tensor gates, h_before, c_before, h, c;
+};
+
+// dg: the slope of what the gates became, or none.
+Slopes slopes(Recurrence kind, const Tensor& dh, const Tensor& dc, const Tensor& dg,
+              const StepValues& v) {
+  if (kind == Recurrence::tanh || kind == Recurrence::relu) {
+    const Tensor g =
+        kind == Recurrence::tanh ? through_tanh(dh, v.h) : keep_where(gt(v.h, num(int64_t{0})), dh);
+    return {g, g, {}, {}};
+  }
+  const std::vector<Tensor> g = chunk(v.gates, 4, 1);
+  std::vector<Tensor> d(4);
+  if (dg) d = chunk(dg, 4, 1);
+  if (kind == Recurrence::gru) {
+    const Tensor fresh = through_tanh(plus(mul(dh, one_minus(g[1])), d[3]), g[3]);
+    const Tensor reset = through_sigmoid(plus(mul(fresh, g[2]), d[0]), g[0]);
+    const Tensor update = through_sigmoid(plus(mul(dh, sub(v.h_before, g[3])), d[1]), g[1]);
+    const Tensor of_gates[] = {reset, update, fresh};
+    const Tensor of_state[] = {reset, update, plus(mul(fresh, g[0]), d[2])};
+    return {cat(of_gates, 1), cat(of_state, 1), mul(dh, g[1]), {}};
+  }
+  const Tensor t = tanh(v.c), of_cell = plus(through_tanh(mul(dh, g[3]), t), dc);
+  const Tensor all[] = {through_sigmoid(plus(mul(of_cell, g[2]), d[0]), g[0]),
+                        through_sigmoid(plus(mul(of_cell, v.c_before), d[1]), g[1]),
+                        through_tanh(plus(mul(of_cell, g[0]), d[2]), g[2]),
+                        through_sigmoid(plus(mul(dh, t), d[3]), g[3])};
+  const Tensor of_gates = cat(all, 1);
+  return {of_gates, of_gates, {}, mul(of_cell, g[1])};
+}
+
+struct Walked {
+  Tensor gates, state, total;  // [rows of all steps, ...]; total: of states that were projected
+  Tensor h, c;                 // of the first states
+};
+
+struct SequenceBackward {
+  Recurrence kind;
+  Steps steps;
+  Saved h, c, weight, project, states, gates, cells;
+  static constexpr auto name = "RecurrentSequenceBackward0";
+
+  struct Values {
+    Tensor h, c, weight, project, states, gates, cells;
+  };
+  Values values() const {
+    auto get = [](const Saved& s) { return s.defined() ? s.get() : Tensor(); };
+    return {get(h), get(c), get(weight), get(project), get(states), get(gates), get(cells)};
+  }
+
+  // dy: of y, states, and of gates and cells where there are some.
+  Tensors operator()(TensorsView dy) const {
+    const Values v = values();
+    const Tensor d_gates = dy.size() > 2 ? dy[2] : Tensor(),
+                 d_cells = dy.size() > 3 ? dy[3] : Tensor();
+    const bool again = modes.grad || d_gates;
+    const Tensor d_states = plus(dy[0], dy[1]);
+    const Walked w =
+        again ? walk_in_operations(v, d_states, d_gates, d_cells) : walk(v, d_states, d_cells);
+    Tensors d{w.gates, w.h, w.c, Tensor(), Tensor(), Tensor()};
+    const int64_t rows = 0;
+    if (wanted(3)) d[3] = matmul(t(w.state), steps.before_all(v.states, v.h));
+    if (wanted(4)) d[4] = sum(w.state, {&rows, 1});
+    if (v.project && wanted(5)) {
+      d[5] = matmul(t(w.total), mul(chunk(v.gates, 4, 1)[3], tanh(v.cells)));
+    }
+    return d;
+  }
+
+ private:
+  Walked walk_in_operations(const Values& v, const Tensor& d_states, const Tensor& d_gates,
+                            const Tensor& d_cells) const {
+    std::vector<Tensor> of_gates(steps.size()), of_state(steps.size()), totals(steps.size());
+    Walked w{{}, {}, {}, zeros_as(v.h), v.c ? zeros_as(v.c) : v.c};
+    auto part = [&](const Tensor& whole, size_t t) {
+      return whole ? steps.tracked(whole, t) : whole;
+    };
+    auto replaced = [](const Tensor& carried, const Tensor& by) {
+      const int64_t n = by.size(0), all = carried.size(0);
+      const Tensor both[] = {by, narrow(carried, 0, n, all - n)};
+      return n == all ? by : cat(both, 0);
+    };
+    for (size_t i = steps.size(); i-- > 0;) {
+      const size_t t = steps.made(i);
+      const int64_t n = steps.count[t];
+      totals[t] = plus(narrow(w.h, 0, 0, n), part(d_states, t));
+      const Tensor dh = v.project ? matmul(totals[t], v.project) : totals[t];
+      const Tensor dc = v.c ? plus(narrow(w.c, 0, 0, n), part(d_cells, t)) : v.c;
+      const StepValues now{part(v.gates, t), steps.before(v.states, v.h, t),
+                           v.c ? steps.before(v.cells, v.c, t) : v.c, part(v.states, t),
+                           part(v.cells, t)};
+      const Slopes s = slopes(kind, dh, dc, part(d_gates, t), now);
+      of_gates[t] = s.gates, of_state[t] = s.state;
+      w.h = replaced(w.h, plus(s.h, matmul(s.state, v.weight)));
+      if (v.c) w.c = replaced(w.c, s.c);
+    }
+    w.gates = cat(of_gates, 0);
+    w.state = kind == Recurrence::gru ? cat(of_state, 0) : w.gates;
+    if (v.project) w.total = cat(totals, 0);
+    return w;
+  }
+
+  // The same by a kernel and a product for each step.
+  Walked walk(const Values& v, const Tensor& d_states, const Tensor& d_cells) const {
+    const int64_t rows = v.states.size(0), parts = v.weight.size(0);
+    const int64_t width = kind == Recurrence::lstm  ? parts / 4
+                          : kind == Recurrence::gru ? parts / 3
+                                                    : parts;
+    const Dtype dtype = v.states.dtype();
+    const Device device = v.states.device();
+    const Tensor none = zeros(Dims{std::max(width, v.h.size(1))}, dtype, device);
+    const Tensor dy = d_states ? contiguous(d_states) : none;
+    Walked w{{}, {}, {}, zeros_as(v.h), v.c ? zeros_as(v.c) : v.c};
+    w.gates = flambeau::empty(Dims{rows, parts}, dtype, device);
+    w.state = kind == Recurrence::gru ? flambeau::empty_like(w.gates) : w.gates;
+    if (v.project) w.total = flambeau::empty_like(v.states);
+    const Tensor hidden =
+        v.project ? flambeau::empty(Dims{steps.count[0], width}, dtype, device) : Tensor();
+    for (size_t i = steps.size(); i-- > 0;) {
+      const size_t t = steps.made(i);
+      const int64_t n = steps.count[t];
+      const Tensor dh = rows_of(w.h, 0, n), dc = v.c ? rows_of(w.c, 0, n) : v.c;
+      const Tensor now = d_states ? steps.of(dy, t) : none;
+      if (v.project) {
+        run_cast(steps.of(w.total, t), d_states ? add(dh, now) : dh);
+        run_gemm(kSequenceOp, rows_of(hidden, 0, n), steps.of(w.total, t), v.project);
+      }
+      if (d_cells) run_cast(dc, add(dc, steps.tracked(d_cells, t)));
+      Cell k{slope_of(kind)};
+      k.args.dh = k.out(v.project ? rows_of(hidden, 0, n) : dh);
+      k.args.dy = k.in(v.project ? none : now);
+      k.args.slope = k.out(steps.of(w.gates, t));
+      if (v.gates) k.args.gates = k.in(steps.of(v.gates, t));
+      if (kind == Recurrence::gru) {
+        k.args.h_before = k.in(steps.before(v.states, v.h, t));
+        k.args.state_slope = k.out(steps.of(w.state, t));
+      } else if (v.c) {
+        k.args.c_before = k.in(steps.before(v.cells, v.c, t));
+        k.args.c = k.in(steps.of(v.cells, t));
+        k.args.dc = k.out(dc);
+      } else {
+        k.args.h = k.in(steps.of(v.states, t));
+      }
+      k.run(v.states, n, width);
+      run_gemm(kSequenceOp, dh, steps.of(w.state, t), v.weight,
+               {.c = kind == Recurrence::gru ? &dh : nullptr});
+    }
+    return w;
+  }
+};
+
+// ---- the operation
+// ---------------------------------------------------------------------------------------
+
+SequenceResult run_steps(Recurrence kind, const Tensor& projected, const RecurrentState& first,
+                         const Tensor& weight, const Tensor& bias, const Tensor& project,
+                         const Batches& batches, bool backwards) {
+  Call c{kSequenceOp, {projected, first.h, first.c, weight, bias, project}, Devices::exact};
+  const Steps steps(batches, backwards);
+  Made m;
+  {
+    const GradMode off(false);
+    m = make(c, kind, steps, c.needs_grad());
+  }
+  if (!c.needs_grad()) {
+    return {m.y, {steps.last(m.states), m.cells ? steps.last(m.cells) : m.cells}};
+  }
+  SmallVector<Tensor, 4> ys{m.y, m.states};
+  if (m.gates) ys.push_back(m.gates);
+  if (m.cells) ys.push_back(m.cells);
+  c.track_all({ys.begin(), ys.size()},
+              SequenceBackward{kind, steps, c.save(c[1]), c.save(c[2]), c.save(c[3]), c.save(c[5]),
+                               Saved::output(ys[1], 1), m.gates ? Saved::output(ys[2], 2) : Saved(),
+                               m.cells ? Saved::output(ys[3], 3) : Saved()});
+  return {ys[0], {steps.last(ys[1]), m.cells ? steps.last(ys[3]) : Tensor()}};
+}
+
+}  // namespace
+
+SequenceResult run_sequence(Recurrence kind, const Tensor& projected, const RecurrentState& first,
+                            const Tensor& weight, const Tensor& bias, const Tensor& project,
+                            const Batches& batches, bool backwards) {
+  if (!modes.autocast) {
+    return run_steps(kind, projected, first, weight, bias, project, batches, backwards);
+  }
+  // A product's operands are those of linear. What is made of it elementwise has the type of the
+  // given state, where that is part of it.
+  const Call lower{op::linear, {first.h, weight, bias}, Devices::exact};
+  const bool simple = kind == Recurrence::tanh || kind == Recurrence::relu;
+  const Tensor& state = simple ? lower[0] : first.c ? first.c : first.h;
+  const Dtype dtype = promote(projected.dtype(), state.dtype());
+  auto cast = [&](const Tensor& t) { return t ? to_dtype(t, dtype) : t; };
+  const Tensor& h = kind == Recurrence::gru ? first.h : lower[0];
+  return run_steps(kind, cast(projected), {cast(h), cast(first.c)}, cast(lower[1]), cast(lower[2]),
+                   cast(project), batches, backwards);
+}
+
+}  // namespace flambeau::ops
