@@ -2,6 +2,7 @@
 // row. Lines are copied side by side first, for a matrix' own lie where the cache has few places;
 // from there pieces of 16 bytes, which every processor permutes at once, are turned in registers.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -91,5 +92,26 @@ template <class T> struct Turn {
         a, b, int(I % 2) * kLanes + int(I) / kPiece * kPiece + int(I) % kPiece / 2 + First...);
   }
 };
+
+// to[r][c] = from[c][r]; neighbouring squares share the pages that they read.
+template <class T> void turn_area(char* to, int64_t to_row, const char* from, int64_t from_column,
+                                  int64_t rows, int64_t columns) {
+  constexpr int64_t kSide = Turn<T>::kSide, kBytes = sizeof(T);
+  for (int64_t c = 0; c < columns; c += kSide) {
+    for (int64_t r = 0; r < rows; r += kSide) {
+      Turn<T>::square(to + r * to_row + c * kBytes, to_row, from + r * kBytes + c * from_column,
+                      from_column, std::min(kSide, rows - r), std::min(kSide, columns - c));
+    }
+  }
+}
+
+using TurnArea = void (*)(char* to, int64_t to_row, const char* from, int64_t from_column,
+                          int64_t rows, int64_t columns);
+inline TurnArea turn_area_of(int64_t bytes) {
+  return bytes == 1   ? &turn_area<uint8_t>
+         : bytes == 2 ? &turn_area<uint16_t>
+         : bytes == 4 ? &turn_area<uint32_t>
+                      : &turn_area<uint64_t>;
+}
 
 }  // namespace flambeau::FLAM_TARGET
