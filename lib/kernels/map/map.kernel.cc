@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kBlockBytes = 4096;
 // Inner runs from this length are worked on one by one, so that dense ones need no block.
 constexpr int64_t kLongRun = 128;
+constexpr int64_t kMovedRun = 16;  // where there is no loop to enter
 // Of an operand that an inner run shares: elements that are filled once and used again and again.
 constexpr int64_t kShared = 256;
 constexpr int64_t kTileRows = 16, kTileBytes = 1024;  // of a turned operand, in a block's type
@@ -301,7 +302,7 @@ void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop
   }
   if (loop && l.turned && l.inner >= kTileRows && a.size[a.ndim - 2] >= kTileRows)
     return run_turned(l);
-  const bool rows = l.inner >= kLongRun;
+  const bool rows = l.inner >= (loop ? kLongRun : kMovedRun);
   const auto run = !loop    ? (rows ? copy_rows : copy_blocks)
                    : l.flat ? run_flat
                    : rows   ? run_rows
