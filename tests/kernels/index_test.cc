@@ -84,6 +84,43 @@ TEST(Index, AddsDuplicatesInOrderForEveryThreadCount) {
   set_num_threads(before);
 }
 
+// Longer than a block of checked indices, with and without some from the end, along either
+// dimension of dense and of turned tensors.
+TEST(Index, GathersAndScattersLongLines) {
+  constexpr int64_t kRows = 3, kColumns = 1030;
+  const Tensor x = counting(Dims{kRows, kColumns});
+  Longs at(kRows * kColumns);
+  for (size_t i = 0; i < at.size(); ++i) at[i] = int64_t(i * 7 % kColumns);
+  for (const bool from_end : {false, true}) {
+    if (from_end) at[600] -= kColumns;
+    const Tensor line = tensor_of(Longs(at.begin(), at.begin() + kColumns));
+    const Tensor picked = read(x, {Tensor(), line});
+    const Tensor turned = read(alias(x, Dims{kColumns, kRows}, Dims{1, kColumns}, 0), {line});
+    for (int64_t r = 0; r < kRows; ++r) {
+      for (int64_t c = 0; c < kColumns; ++c) {
+        const float want = float(r * kColumns + c * 7 % kColumns);
+        ASSERT_EQ(picked.data_as<float>()[r * kColumns + c], want);
+        ASSERT_EQ(turned.data_as<float>()[c * kRows + r], want);
+      }
+    }
+  }
+  at[600] += kColumns;
+  const Tensor index = tensor_of(at, Dims{kRows, kColumns});
+  std::vector<std::vector<float>> got;
+  const int before = get_num_threads();
+  for (int threads : {1, 3}) {
+    set_num_threads(threads);
+    const Tensor sum = tensor_of(std::vector<float>(kRows * kColumns, 1), Dims{kRows, kColumns});
+    run_scatter("scatter_add", kIndexAdd, sum, 1, index, x);
+    got.push_back(values_of<float>(sum));
+  }
+  set_num_threads(before);
+  std::vector<float> want(kRows * kColumns, 1);
+  for (size_t i = 0; i < at.size(); ++i) want[i / kColumns * kColumns + size_t(at[i])] += float(i);
+  for (const auto& g : got) EXPECT_EQ(g, want);
+  EXPECT_THROW(read(x, {Tensor(), tensor_of(Longs(600, -kColumns - 1))}), Error);
+}
+
 TEST(Index, ReducesAtPlaces) {
   const Tensor index = tensor_of<int64_t>({0, 1, 0, 1}), src = tensor_of<float>({2, 3, 5, -7});
   const auto reduced = [&](const Kernel& k) {
@@ -123,6 +160,9 @@ TEST(Index, TruePositions) {
   Longs want;
   for (size_t i = 0; i < v.size(); i += 1 + i % 5) v[i] = -1, want.push_back(int64_t(i));
   EXPECT_EQ(values_of<int64_t>(true_positions("nonzero", tensor_of(v))), want);
+  Longs all(5000);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = int64_t(i);
+  EXPECT_EQ(values_of<int64_t>(true_positions("nonzero", tensor_of(Longs(5000, -3)))), all);
   EXPECT_EQ(true_positions("nonzero", tensor_of(std::vector<float>(9, 0.f))).numel(), 0);
   EXPECT_EQ(true_positions("nonzero", tensor_of(std::vector<float>{})).numel(), 0);
 }

@@ -137,5 +137,22 @@ TEST(Range, FollowsFromPosition) {
   EXPECT_EQ(values_of<float>(y), (std::vector<float>{1, 0, 0, 4, 5, 0}));
 }
 
+// Matrices that a thread's share ends within, and diagonals as far out as a number goes.
+TEST(Range, TrianglesOfSeveralMatrices) {
+  constexpr int64_t kRows = 150, kColumns = 130;
+  const Tensor x = tensor_of(randoms<float>(2 * kRows * kColumns, 1, 2), Dims{2, kRows, kColumns});
+  const Tensor y = empty(x.sizes(), Dtype::f32, kCpu);
+  for (const bool upper : {false, true}) {
+    for (const int64_t diagonal : {INT64_MIN, -kRows, -20l, 0l, 7l, kColumns, INT64_MAX}) {
+      run_triangle("tril", y, x, diagonal, upper);
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        const int64_t above = i % kColumns - i / kColumns % kRows;
+        const bool kept = upper ? above >= diagonal : above <= diagonal;
+        ASSERT_EQ(y.data_as<float>()[i], kept ? x.data_as<float>()[i] : 0);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace flambeau

@@ -1,52 +1,15 @@
-// Indexed reads and writes, and the positions of true elements. Writes on the host are split over
-// threads only along dimensions that no index looks at: so no two threads meet, and what is written
-// twice is written in order.
+// Indexed reads and writes, and the positions of true elements: the devices' loops, where no two
+// threads write to one place but by an atomic update, and which loop is whose.
 #include "kernels/index/index.h"
 
 #include "kernels/index/index_update.h"
+#include "kernels/index/index_walk.h"
 #if !defined(FLAM_DEVICE_SOURCE)
-#include "base/thread_pool.h"
+#include "kernels/index/index_host.h"
+#include "kernels/index/true_host.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
-
-// Bytes by which the lists move the target, at `place[l]` bytes into list l.
-FLAM_KERNEL_FN int64_t listed_offset(const IndexArgs& a, const int64_t* place) {
-  int64_t offset = 0;
-  for (int l = 0; l < a.lists; ++l) {
-    const IndexList& list = a.list[l];
-    const int64_t index = *reinterpret_cast<const int64_t*>(list.data + place[l]);
-    const int64_t at = index < 0 && list.from_end ? index + list.size : index;
-    offset += in_range(a.op, a.report, at, index, list.dim, list.size) * list.step;
-  }
-  return offset;
-}
-
-// Where element i of the walk stands on both sides and in every list.
-struct WalkPlace {
-  int64_t dst = 0, src = 0, list[kIndexLists] = {};
-};
-// Dimensions first to last - 1 of the walk, at their element i.
-FLAM_KERNEL_FN WalkPlace walk_place(const IndexArgs& a, int64_t i, int first, int last) {
-  WalkPlace p;
-  for (int d = last - 1; d >= first; --d) {
-    const int64_t outer = d > first ? i / a.size[d] : 0, at = i - outer * a.size[d];
-    p.dst += at * a.dst_stride[d];
-    p.src += at * a.src_stride[d];
-    for (int l = 0; l < a.lists; ++l) p.list[l] += at * a.list[l].stride[d];
-    i = outer;
-  }
-  return p;
-}
-
-FLAM_KERNEL_FN WalkPlace walk_place(const IndexArgs& a, int64_t i) {
-  return walk_place(a, i, 0, a.ndim);
-}
-
-// Read moves the source, everything else the destination.
-struct ReadPlace : SetPlace {};
-template <class F> inline constexpr bool kReads = std::is_same_v<F, ReadPlace>;
-template <class F> using Update = std::conditional_t<kReads<F>, SetPlace, F>;
 
 #if defined(FLAM_DEVICE_SOURCE)
 
@@ -127,153 +90,6 @@ template <class T> void true_entry(void* stream, const void* p) {
   const int64_t blocks = (a.numel + kTrueBlock - 1) / kTrueBlock;
   FLAM_LAUNCH((true_kernel<T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(128), 0,
               stream, a);
-}
-
-#else
-
-template <class F, class T> void index_run(const IndexArgs& a, WalkPlace p, int64_t n) {
-  const int last = a.ndim - 1;
-  const int64_t dst_step = a.ndim ? a.dst_stride[last] : 0,
-                src_step = a.ndim ? a.src_stride[last] : 0;
-  bool fixed = true;  // the whole run is moved alike
-  for (int l = 0; l < a.lists; ++l) fixed &= !a.ndim || a.list[l].stride[last] == 0;
-  char* dst = a.dst + p.dst;
-  const char* src = a.src + p.src;
-  if (!fixed) {
-    for (int64_t i = 0; i < n; ++i, dst += dst_step, src += src_step) {
-      const int64_t moved = listed_offset(a, p.list);
-      update_place(Update<F>{}, reinterpret_cast<T*>(dst + (kReads<F> ? 0 : moved)),
-                   *reinterpret_cast<const T*>(src + (kReads<F> ? moved : 0)));
-      for (int l = 0; l < a.lists; ++l) p.list[l] += a.list[l].stride[last];
-    }
-    return;
-  }
-  const int64_t moved = listed_offset(a, p.list);
-  dst += kReads<F> ? 0 : moved;
-  src += kReads<F> ? moved : 0;
-  if (dst_step == int64_t(sizeof(T)) && src_step == int64_t(sizeof(T))) {
-    T* to = reinterpret_cast<T*>(dst);
-    const T* from = reinterpret_cast<const T*>(src);
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) update_place(Update<F>{}, to + i, from[i]);
-    return;
-  }
-  for (int64_t i = 0; i < n; ++i, dst += dst_step, src += src_step) {
-    update_place(Update<F>{}, reinterpret_cast<T*>(dst), *reinterpret_cast<const T*>(src));
-  }
-}
-
-constexpr int64_t kMeetRun = 512;
-
-template <class F, class T> void index_range(const IndexArgs& a, int64_t begin, int64_t end) {
-  const int64_t inner = a.ndim ? a.size[a.ndim - 1] : 1;
-  while (begin < end) {
-    const int64_t left = inner - begin % inner, n = left < end - begin ? left : end - begin;
-    index_run<F, T>(a, walk_place(a, begin), n);
-    begin += n;
-  }
-}
-
-inline bool listed(const IndexArgs& a, int d) {
-  bool yes = false;
-  for (int l = 0; l < a.lists; ++l) yes |= a.list[l].stride[d] != 0;
-  return yes;
-}
-
-// Every index once, before the first write.
-inline void check_lists(IndexArgs a) {
-  a.numel = 1;
-  for (int d = 0; d < a.ndim; ++d) {
-    if (!listed(a, d)) a.size[d] = 1;
-    a.numel *= a.size[d];
-  }
-  for (int64_t i = 0; i < a.numel; ++i) listed_offset(a, walk_place(a, i).list);
-}
-
-// All writes to one place, n elements along the last of the free dimensions, rounded once.
-template <class F, class T>
-void meet_run(const IndexArgs& a, int64_t first, const WalkPlace& p, int64_t n) {
-  const int last = a.free_dims - 1;
-  const int64_t to = a.free_dims ? a.dst_stride[last] / int64_t(sizeof(T)) : 1,
-                from = a.free_dims ? a.src_stride[last] / int64_t(sizeof(T)) : 1;
-  T* dst = reinterpret_cast<T*>(a.dst + p.dst + a.meetings[first].dst);
-  Compute<T> sum[kMeetRun];
-  for (int64_t i = 0; i < n; ++i) sum[i] = load(dst + i * to);
-  for (int64_t m = first; m >= 0; m = a.meetings[m].next) {
-    const T* src = reinterpret_cast<const T*>(a.src + p.src + a.meetings[m].src);
-    if (from == 1) {
-      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i));
-    } else {
-      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i * from));
-    }
-  }
-  for (int64_t i = 0; i < n; ++i) dst[i * to] = narrow<T>(sum[i]);
-}
-
-template <class F, class T> void meet(const IndexArgs& a) {
-  const int64_t inner = a.free_dims ? a.size[a.free_dims - 1] : 1;
-  const int64_t runs = (inner + kMeetRun - 1) / kMeetRun;
-  int64_t rows = 1;
-  for (int d = 0; d + 1 < a.free_dims; ++d) rows *= a.size[d];
-  parallel_for(a.places * rows * runs, 16384 / (inner < kMeetRun ? inner : kMeetRun) + 1,
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const int64_t at = i % runs * kMeetRun, row = i / runs % rows;
-                   const WalkPlace p = walk_place(a, row * inner + at, 0, a.free_dims);
-                   const int64_t n = inner - at < kMeetRun ? inner - at : kMeetRun;
-                   meet_run<F, T>(a, a.first[i / runs / rows], p, n);
-                 }
-               });
-}
-
-template <class F, class T> void index_entry(void*, const void* p) {
-  const IndexArgs& a = *static_cast<const IndexArgs*>(p);
-  if constexpr (!std::is_same_v<Compute<T>, T> &&
-                (std::is_same_v<F, AddPlace> || std::is_same_v<F, MulPlace>)) {
-    if (a.places) return meet<F, T>(a);
-  }
-  if constexpr (kReads<F>) {
-    return parallel_for(a.numel, 16384,
-                        [&](int64_t begin, int64_t end) { index_range<F, T>(a, begin, end); });
-  }
-  check_lists(a);
-  int split = -1;
-  for (int d = 0; d < a.ndim; ++d) {
-    if (!listed(a, d) && a.dst_stride[d] && (split < 0 || a.size[d] > a.size[split])) split = d;
-  }
-  if (split < 0) return index_range<F, T>(a, 0, a.numel);
-  // Every part walks all the indices, so there are no more parts than threads.
-  const int64_t others = a.numel / a.size[split], threads = get_num_threads();
-  const int64_t share = (a.size[split] + threads - 1) / threads, least = 16384 / others + 1;
-  parallel_for(a.size[split], share > least ? share : least, [&](int64_t begin, int64_t end) {
-    IndexArgs part = a;
-    part.size[split] = end - begin;
-    part.numel = others * (end - begin);
-    part.dst += begin * a.dst_stride[split];
-    part.src += begin * a.src_stride[split];
-    index_range<F, T>(part, 0, part.numel);
-  });
-}
-
-template <class T> void true_entry(void*, const void* p) {
-  const TrueArgs& a = *static_cast<const TrueArgs*>(p);
-  const T* x = reinterpret_cast<const T*>(a.mask);
-  parallel_for((a.numel + kTrueBlock - 1) / kTrueBlock, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      const int64_t first = b * kTrueBlock;
-      const int64_t stop = first + kTrueBlock < a.numel ? first + kTrueBlock : a.numel;
-      if (!a.positions) {
-        int64_t count = 0;
-        for (int64_t i = first; i < stop; ++i) count += load(x + i) != Compute<T>(0);
-        a.counts[b] = count;
-        continue;
-      }
-      int64_t* out = a.positions + a.counts[b];
-      for (int64_t i = first; i < stop; ++i) {
-        if (load(x + i) != Compute<T>(0)) *out++ = i;
-      }
-    }
-  });
 }
 
 #endif

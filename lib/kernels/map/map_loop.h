@@ -79,12 +79,21 @@ using MapLoop = void (*)(const double* params, char* const* data, int64_t n);
 // the input is copied.
 void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop);
 
+// Around truth that is loaded as such the compiler makes no vectors.
+template <class T> FLAM_FN T element_at(const T* in, int64_t i) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return reinterpret_cast<const uint8_t*>(in)[i] != 0;
+  } else {
+    return in[i];
+  }
+}
+
 template <class F, class Out, class... In, size_t... I>
 void dense_loop(const F& f, char* const* data, int64_t n, std::index_sequence<I...>) {
   Out* __restrict out = reinterpret_cast<Out*>(data[0]);
   std::tuple<const In*...> in{reinterpret_cast<const In*>(data[I + 1])...};
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = narrow<Out>(f(std::get<I>(in)[i]...));
+  for (int64_t i = 0; i < n; ++i) out[i] = narrow<Out>(f(element_at(std::get<I>(in), i)...));
 }
 
 // Shared by all dtypes that compute in the same type.

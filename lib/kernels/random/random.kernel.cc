@@ -4,6 +4,8 @@
 // position's highest bit, for its lower bits.
 #include "kernels/random/random.h"
 
+#include <algorithm>
+
 #include "kernels/math.h"
 #include "kernels/random/philox.h"
 #include "kernels/random/sin_2pi.h"
@@ -202,7 +204,11 @@ template <class F, class T> void range_entry(void*, const void* p) {
   const RangeArgs& a = *static_cast<const RangeArgs*>(p);
   T* out = reinterpret_cast<T*>(a.out);
   parallel_for(a.numel, 16384, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = F{}.template operator()<T>(a, i);
+    if constexpr (requires { F{}.fill(a, out, begin, end); }) {
+      F{}.fill(a, out, begin, end);
+    } else {
+      for (int64_t i = begin; i < end; ++i) out[i] = F{}.template operator()<T>(a, i);
+    }
   });
 }
 
@@ -241,6 +247,25 @@ struct Triangle {
     const bool kept = a.params[0] != 0 ? above >= a.whole[2] : above <= a.whole[2];
     return kept ? reinterpret_cast<const T*>(a.input)[i] : narrow<T>(Compute<T>(0));
   }
+
+#if !defined(FLAM_DEVICE_SOURCE)
+  // Row by row: what is kept is a run at its beginning or at its end.
+  template <class T> void fill(const RangeArgs& a, T* out, int64_t begin, int64_t end) const {
+    const int64_t columns = a.whole[0], rows = a.whole[1];
+    const bool upper = a.params[0] != 0;
+    const int64_t shift = std::clamp(a.whole[2], -rows, columns) + !upper;
+    int64_t row = begin / columns % rows;
+    for (int64_t first = begin - begin % columns; first < end; first += columns) {
+      const int64_t from = std::max(first, begin), to = std::min(first + columns, end);
+      const int64_t turn = std::clamp(first + row + shift, from, to);
+      const T* in = reinterpret_cast<const T*>(a.input);
+      const int64_t kept = upper ? turn : from, left = upper ? to - turn : turn - from;
+      std::copy_n(in + kept, left, out + kept);
+      std::fill_n(out + (upper ? from : turn), to - from - left, narrow<T>(Compute<T>(0)));
+      row = row + 1 == rows ? 0 : row + 1;
+    }
+  }
+#endif
 };
 
 template <template <class> class F, class... T> bool register_random(Kernel& k, TypeList<T...>) {

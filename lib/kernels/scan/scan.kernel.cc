@@ -1,21 +1,18 @@
 // The loops of running sums, products and logarithms of sums. They accumulate in a wider type and
-// round each result once. The host walks a strip of neighbouring lines together, CUDA gives a line
-// to a block that scans it piece by piece.
+// round each result once. CUDA gives a line to a block that scans it piece by piece.
 #include "kernels/scan/scan.h"
 #include "kernels/math.h"
+#include "kernels/scan/scan_type.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
 #else
-#include "base/thread_pool.h"
+#include "kernels/scan/scan_host.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
 
-template <class T> using ScanType =
-    std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, double>, double,
-                       std::conditional_t<std::is_same_v<Compute<T>, float>, float, int64_t>>;
-
 struct JoinSums {
+  template <class T> static constexpr bool in_any_order = true;
   template <class A> static FLAM_FN A zero() { return A(0); }
   template <class A> static FLAM_FN A join(A a, A b) {
     if constexpr (std::is_integral_v<A>) {
@@ -26,6 +23,9 @@ struct JoinSums {
   }
 };
 struct JoinProducts {
+  // Eight floats never leave the range of double, so that no part of a product is infinite or 0
+  // where the whole is not.
+  template <class T> static constexpr bool in_any_order = std::is_same_v<T, float>;
   template <class A> static FLAM_FN A zero() { return A(1); }
   template <class A> static FLAM_FN A join(A a, A b) {
     if constexpr (std::is_integral_v<A>) {
@@ -38,6 +38,7 @@ struct JoinProducts {
 
 // log(exp(a) + exp(b)).
 struct JoinLogSums {
+  template <class T> static constexpr bool in_any_order = false;
   template <class A> static FLAM_FN A zero() { return A(-INFINITY); }
   template <class A> static FLAM_FN A join(A a, A b) {
     const A low = a < b ? a : b, high = a < b ? b : a;
@@ -83,39 +84,6 @@ template <class J, class T> void scan_entry(void* stream, const void* p) {
   const int64_t lines = a.outer * a.inner;
   FLAM_LAUNCH((scan_kernel<J, T>), dim3(unsigned(lines < 65535 ? lines : 65535)),
               dim3(kScanThreads), 0, stream, a);
-}
-
-#else
-
-inline constexpr int64_t kStrip = 64;
-
-template <class J, class T>
-void scan_strip(const ScanArgs& a, int64_t outer, int64_t begin, int64_t width) {
-  using A = ScanType<T>;
-  A acc[kStrip];
-  for (int64_t c = 0; c < width; ++c) acc[c] = J::template zero<A>();
-  const int64_t first = outer * a.n * a.inner + begin;
-  for (int64_t i = 0; i < a.n; ++i) {
-    const int64_t at = first + (a.backwards ? a.n - 1 - i : i) * a.inner;
-    const T* in = reinterpret_cast<const T*>(a.in) + at;
-    T* out = reinterpret_cast<T*>(a.out) + at;
-    for (int64_t c = 0; c < width; ++c) {
-      acc[c] = J::join(acc[c], A(load(in + c)));
-      out[c] = narrow<T>(acc[c]);
-    }
-  }
-}
-
-template <class J, class T> void scan_entry(void*, const void* p) {
-  const ScanArgs& a = *static_cast<const ScanArgs*>(p);
-  const int64_t strips = (a.inner + kStrip - 1) / kStrip;
-  const int64_t work = a.n * (a.inner < kStrip ? a.inner : kStrip);
-  parallel_for(a.outer * strips, 16384 / (work + 1) + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s) {
-      const int64_t c = s % strips * kStrip, left = a.inner - c;
-      scan_strip<J, T>(a, s / strips, c, left < kStrip ? left : kStrip);
-    }
-  });
 }
 
 #endif

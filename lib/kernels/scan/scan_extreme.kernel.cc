@@ -2,6 +2,8 @@
 // block that scans it piece by piece.
 #include "kernels/scan/scan_extreme.h"
 
+#include <algorithm>
+
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
@@ -97,21 +99,36 @@ void scan_extreme_strip(const ScanExtremeArgs& a, int64_t outer, int64_t begin, 
   }
 }
 
-// One line whose elements are neighbours.
+template <bool Max, class T, int64_t N> bool has_record(const T* in, Compute<T> best) {
+  int32_t records = 0;
+  for (int64_t k = 0; k < N; ++k) records |= replaces<Max>(load(in + k), best);
+  return records;
+}
+
+// One line whose elements are neighbours. A record is rare: pieces without one are filled.
 template <bool Max, class T> void scan_extreme_line(const ScanExtremeArgs& a, int64_t line) {
+  constexpr int64_t kPiece = 32;
   const T* in = reinterpret_cast<const T*>(a.in) + line * a.n;
   T* values = reinterpret_cast<T*>(a.values) + line * a.n;
   int64_t* at = a.at + line * a.n;
   auto best = load(in);
   int64_t best_at = 0;
-  for (int64_t i = 0; i < a.n; ++i) {
-    const auto x = load(in + i);
-    if (replaces<Max>(x, best)) {
-      best = x;
-      best_at = i;
+  for (int64_t i = 0; i < a.n; i += kPiece) {
+    const int64_t end = i + kPiece < a.n ? i + kPiece : a.n;
+    if (end - i == kPiece && !has_record<Max, T, kPiece>(in + i, best)) {
+      std::fill_n(values + i, kPiece, narrow<T>(best));
+      std::fill_n(at + i, kPiece, best_at);
+      continue;
     }
-    values[i] = narrow<T>(best);
-    at[i] = best_at;
+    for (int64_t k = i; k < end; ++k) {
+      const auto x = load(in + k);
+      if (replaces<Max>(x, best)) {
+        best = x;
+        best_at = k;
+      }
+      values[k] = narrow<T>(best);
+      at[k] = best_at;
+    }
   }
 }
 

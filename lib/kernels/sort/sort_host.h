@@ -68,6 +68,57 @@ template <class K> SortItem<K>* sort_items(SortItem<K>* x, SortItem<K>* spare, i
   return radix_sort<11>(x, spare, n, std::max<int64_t>(65536, (n + 31) / 32));
 }
 
+// The least items of many, of equals the first. A handful is kept in order; more are gathered in a
+// buffer that is cut back to the least whenever it is full.
+template <class K> class FirstItems {
+ public:
+  explicit FirstItems(int64_t keep)
+      : keep_(keep),
+        room_(keep <= 32 ? keep : 4 * keep),
+        memory_(size_t(room_) * 2 * sizeof(SortItem<K>)),
+        x_(memory_.as<SortItem<K>>()),
+        spare_(x_ + room_) {}
+
+  // Whether there are enough, so that only what is below the limit can be one of them.
+  bool full() const { return full_; }
+  K limit() const { return limit_; }
+
+  void add(SortItem<K> item) {
+    if (room_ > keep_) {
+      x_[held_++] = item;
+      if (held_ == room_) cut();
+      return;
+    }
+    int64_t j = held_ < keep_ ? held_++ : keep_ - 1;
+    for (; j > 0 && item.key < x_[j - 1].key; --j) x_[j] = x_[j - 1];
+    x_[j] = item;
+    if (held_ == keep_) bound();
+  }
+
+  const SortItem<K>* sorted() {
+    if (room_ > keep_) cut();
+    return x_;
+  }
+
+ private:
+  void cut() {
+    SortItem<K>* sorted = sort_items(x_, spare_, held_);
+    if (sorted != x_) std::swap(x_, spare_);
+    held_ = std::min(held_, keep_);
+    if (held_ == keep_) bound();
+  }
+  void bound() {
+    full_ = true;
+    limit_ = x_[keep_ - 1].key;
+  }
+
+  int64_t keep_, room_, held_ = 0;
+  Scratch memory_;
+  SortItem<K>*x_, *spare_;
+  K limit_ = K(~K(0));
+  bool full_ = false;
+};
+
 template <class T> struct SortLine {
   using K = SortKey<T>;
   using Item = SortItem<K>;
@@ -119,31 +170,24 @@ template <class T> struct SortLine {
     });
   }
 
-  // The first few: a buffer of candidates, cut back to the best whenever it is full.
+  // The first few, by pieces, most of which have no candidate.
   void few() const {
-    const int64_t keep = first + a.count, room = std::max<int64_t>(4 * keep, 32);
-    const Scratch memory(size_t(room) * 2 * sizeof(Item));
-    Item* x = memory.as<Item>();
-    Item* spare = x + room;
-    int64_t held = 0;
-    auto cut = [&] {
-      Item* sorted = sort_items(x, spare, held);
-      if (sorted != x) std::swap(x, spare);
-      held = std::min(held, keep);
-    };
-    K limit = K(~K(0));
-    bool full = false;  // whether `limit` is a candidate's, which a later equal cannot replace
-    for (int64_t i = 0; i < a.n; ++i) {
-      const K k = key(i);
-      if (full && k >= limit) continue;
-      x[held++] = {k, uint32_t(i)};
-      if (held < room) continue;
-      cut();
-      limit = x[keep - 1].key;
-      full = true;
+    constexpr int64_t kPiece = 32;
+    FirstItems<K> best(first + a.count);
+    K piece[kPiece];
+    for (int64_t i = 0; i < a.n; i += kPiece) {
+      const int64_t m = std::min(kPiece, a.n - i);
+      const K limit = best.limit();
+      K any = !best.full();
+      for (int64_t k = 0; k < m; ++k) {
+        piece[k] = key(i + k);
+        any |= K(piece[k] < limit);
+      }
+      for (int64_t k = 0; any && k < m; ++k) {
+        if (!best.full() || piece[k] < best.limit()) best.add({piece[k], uint32_t(i + k)});
+      }
     }
-    cut();
-    write(x + first);
+    write(best.sorted() + first);
   }
 
   // A range in between: counts leading digits and sorts only the buckets that it touches.

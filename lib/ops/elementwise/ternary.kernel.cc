@@ -42,9 +42,10 @@ struct Clamp {
 FLAM_MAP(kClamp, Clamp, AllTypes);
 
 struct ClampNumbers {
-  double low, high;
+  double low, high;  // not NaN
   template <class V> FLAM_FN V operator()(V x) const {
-    return clamped(x, saturated<V>(low), saturated<V>(high));
+    const V least = saturated<V>(low), most = saturated<V>(high), raised = x < least ? least : x;
+    return most < raised ? most : raised;
   }
 };
 FLAM_MAP(kClampNumbers, ClampNumbers, NumberTypes);

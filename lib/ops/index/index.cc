@@ -153,7 +153,7 @@ class Selector {
     }
     ++listed_;
     Tensor mask = to(given.dim() ? given : reshape(given, Dims{1}), x_.device());
-    if (mask.dim() > kIndexLists && merges(mask.dim())) {
+    if (mask.dim() > 1 && merges(mask.dim())) {  // one list, and no division of positions
       mask = reshape(mask, Dims{-1});
       const DimsView whole = out_.view.sizes();
       Dims sizes(whole.first(size_t(dim_)));

@@ -78,11 +78,12 @@ void check_unshared(const Tensor& target, TensorsView indices, const Tensor& val
 std::vector<Tensor> coordinates(const Tensor& positions, DimsView sizes) {
   const Dims strides = contiguous_strides(sizes);
   std::vector<Tensor> out;
+  Tensor outer;  // the row-major position in the dimensions before d
   for (size_t d = 0; d < sizes.size(); ++d) {
-    Tensor at = positions;
-    if (strides[d] != 1) at = floor_divide(at, wrapped_number(strides[d]));
-    if (d > 0) at = remainder(at, wrapped_number(std::max<int64_t>(sizes[d], 1)));
-    out.push_back(std::move(at));
+    Tensor upto = positions;
+    if (strides[d] != 1) upto = floor_divide(upto, wrapped_number(strides[d]));
+    out.push_back(d > 0 ? sub(upto, outer, double(sizes[d])) : upto);
+    outer = std::move(upto);
   }
   return out;
 }

@@ -113,8 +113,8 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
         num_classes);
   Dims sizes(x.sizes());
   sizes.push_back(num_classes < 0 ? most + 1 : num_classes);
-  return scatter(zeros(sizes, Dtype::i64, x.device()), -1, unsqueeze(x, -1),
-                 wrapped_number(int64_t{1}));
+  const Tensor hot = zeros(sizes, Dtype::i64, x.device());
+  return scatter_(hot, -1, unsqueeze(x, -1), wrapped_number(int64_t{1}));
 }
 
 }  // namespace flambeau::ops

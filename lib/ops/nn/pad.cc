@@ -53,16 +53,27 @@ struct ConstantPadBackward {
   Tensors operator()(const Tensor& dy) const { return {clone(cropped(dy, sides))}; }
 };
 
+// Elements [start, start + n) of dimension d, for writing.
+Tensor range_of(const Tensor& t, size_t d, int64_t start, int64_t n) {
+  Dims sizes(t.sizes());
+  sizes[d] = n;
+  return alias(t, sizes, t.strides(), t.offset() + start * t.strides()[d]);
+}
+
 Tensor constant_pad(const Tensor& x, const SmallVector<Sides, 8>& sides, double value) {
   check_fits(value, x.dtype());
   Call c{kConstantPadNdOp, {x}};
   Dims sizes(x.sizes());
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] += sides[d].before + sides[d].after;
   Tensor y = c.output(sizes, x.dtype(), is_channels_last(x));
-  run_cast(y, num(value));
-  int64_t offset = y.offset();
-  for (size_t d = 0; d < sizes.size(); ++d) offset += sides[d].before * y.strides()[d];
-  run_cast(alias(y, x.sizes(), y.strides(), offset), c[0]);
+  Tensor inside = y;  // of the dimensions so far; what is beside it in the next one is filled
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t n = x.sizes()[d], after = sides[d].before + n;
+    run_cast(range_of(inside, d, 0, sides[d].before), num(value));
+    run_cast(range_of(inside, d, after, sides[d].after), num(value));
+    inside = range_of(inside, d, sides[d].before, n);
+  }
+  run_cast(inside, c[0]);
   return c.track(std::move(y), ConstantPadBackward{sides});
 }
 

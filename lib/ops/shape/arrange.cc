@@ -142,7 +142,8 @@ Tensor repeat_interleave(const Tensor& x, int64_t repeats, std::optional<int64_t
   Dims wide(flat.sizes()), shape(flat.sizes());
   wide.insert(d + 1, repeats);
   shape[d] *= repeats;
-  return clone(reshape(expand(unsqueeze(flat, int64_t(d) + 1), wide), shape));
+  const Tensor repeated = reshape(expand(unsqueeze(flat, int64_t(d) + 1), wide), shape);
+  return repeated.storage() == x.storage() ? clone(repeated) : repeated;
 }
 
 }  // namespace flambeau::ops

@@ -1,0 +1,247 @@
+// Indexed reads and writes on the host, run by run along the walk's last dimension. Before the
+// first write every index is checked, in bulk. Threads share a dimension along which places differ
+// whatever the lists say: so no two of them meet, and what is written twice is written in order.
+#pragma once
+#include "base/thread_pool.h"
+#include "kernels/index/index_walk.h"
+
+namespace flambeau::FLAM_TARGET {
+
+// Calls run(place, n) for the runs along the last dimension that elements [begin, end) consist of.
+template <class Run>
+void walk_runs(const IndexArgs& a, int64_t begin, int64_t end, const Run& run) {
+  const int last = a.ndim - 1;
+  const int64_t inner = a.ndim ? a.size[last] : 1;
+  int64_t index[kIndexDims] = {}, rest = begin / inner, at = begin % inner;
+  for (int d = last - 1; d >= 0 && rest; --d) {
+    index[d] = rest % a.size[d];
+    rest /= a.size[d];
+  }
+  WalkPlace p = walk_place(a, begin);
+  const auto move = [&](int d, int64_t steps) {
+    p.dst += steps * a.dst_stride[d];
+    p.src += steps * a.src_stride[d];
+    for (int l = 0; l < a.lists; ++l) p.list[l] += steps * a.list[l].stride[d];
+  };
+  while (begin < end) {
+    const int64_t n = inner - at < end - begin ? inner - at : end - begin;
+    run(p, n);
+    begin += n;
+    if (at) move(last, -at);
+    at = 0;
+    for (int d = last - 1; d >= 0; --d) {
+      move(d, 1);
+      if (++index[d] < a.size[d]) break;
+      move(d, -a.size[d]);
+      index[d] = 0;
+    }
+  }
+}
+
+// Whether one of n indices is out of range, by signs; `low` is how far one may count back.
+template <int64_t Step>
+FLAM_FN bool out_of_range(const void* index, int64_t stride, int64_t n, uint64_t low,
+                          uint64_t size) {
+  const char* at = static_cast<const char*>(index);
+  uint64_t out = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t v = *reinterpret_cast<const uint64_t*>(at + i * (Step ? Step : stride));
+    out |= (v + low) | (size - 1 - v);
+  }
+  return out >> 63;
+}
+
+// ---- one run ------------------------------------------------------------------------------------
+
+// The run's bytes per element on either side.
+struct RunSteps {
+  int64_t dst, src;
+};
+
+// Moved by dense indices of one list, none of which is negative or too large.
+template <class F, class T>
+FLAM_FN void run_by_list(char* dst, const char* src, const int64_t* index, int64_t step,
+                         RunSteps by, int64_t n) {
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < n; ++i, dst += by.dst, src += by.src) {
+    const int64_t moved = index[i] * step;
+    update_place(Update<F>{}, reinterpret_cast<T*>(dst + (kReads<F> ? 0 : moved)),
+                 *reinterpret_cast<const T*>(src + (kReads<F> ? moved : 0)));
+  }
+}
+
+template <class F, class T>
+void run_by_lists(const IndexArgs& a, WalkPlace p, RunSteps by, int64_t n) {
+  char* dst = a.dst + p.dst;
+  const char* src = a.src + p.src;
+  for (int64_t i = 0; i < n; ++i, dst += by.dst, src += by.src) {
+    const int64_t moved = listed_offset(a, p.list);
+    update_place(Update<F>{}, reinterpret_cast<T*>(dst + (kReads<F> ? 0 : moved)),
+                 *reinterpret_cast<const T*>(src + (kReads<F> ? moved : 0)));
+    for (int l = 0; l < a.lists; ++l) p.list[l] += a.list[l].stride[a.ndim - 1];
+  }
+}
+
+// A run that is moved as a whole.
+template <class F, class T>
+FLAM_FN void run_moved(char* dst, const char* src, RunSteps by, int64_t n) {
+  if (by.dst == int64_t(sizeof(T)) && by.src == int64_t(sizeof(T))) {
+    T* to = reinterpret_cast<T*>(dst);
+    const T* from = reinterpret_cast<const T*>(src);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) update_place(Update<F>{}, to + i, from[i]);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i, dst += by.dst, src += by.src) {
+    update_place(Update<F>{}, reinterpret_cast<T*>(dst), *reinterpret_cast<const T*>(src));
+  }
+}
+
+template <class F, class T> void index_range(const IndexArgs& a, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 512;  // indices that stay in the first-level cache once checked
+  const int last = a.ndim - 1;
+  const RunSteps by = a.ndim ? RunSteps{a.dst_stride[last], a.src_stride[last]} : RunSteps{};
+  bool alike = true;  // a whole run is moved alike
+  for (int l = 0; l < a.lists; ++l) alike &= !a.ndim || a.list[l].stride[last] == 0;
+  const bool one_dense = a.ndim && a.lists == 1 && a.list[0].stride[last] == sizeof(int64_t);
+  walk_runs(a, begin, end, [&](const WalkPlace& p, int64_t n) {
+    if (alike) {
+      const int64_t moved = listed_offset(a, p.list);
+      return run_moved<F, T>(a.dst + p.dst + (kReads<F> ? 0 : moved),
+                             a.src + p.src + (kReads<F> ? moved : 0), by, n);
+    }
+    if (!one_dense) return run_by_lists<F, T>(a, p, by, n);
+    const int64_t* index = reinterpret_cast<const int64_t*>(a.list[0].data + p.list[0]);
+    for (int64_t i = 0; i < n; i += kBlock) {
+      const int64_t m = n - i < kBlock ? n - i : kBlock;
+      const WalkPlace at{p.dst + i * by.dst, p.src + i * by.src, {p.list[0] + i * 8}};
+      if (out_of_range<8>(index + i, 8, m, 0, uint64_t(a.list[0].size))) {
+        run_by_lists<F, T>(a, at, by, m);
+      } else {
+        run_by_list<F, T>(a.dst + at.dst, a.src + at.src, index + i, a.list[0].step, by, m);
+      }
+    }
+  });
+}
+
+// ---- every index once, before the first write ---------------------------------------------------
+
+// The walk along the dimensions that list l looks at.
+inline IndexArgs walk_of_list(const IndexArgs& a, int l) {
+  IndexArgs walk = a;
+  walk.ndim = 0;
+  walk.lists = 1;
+  walk.numel = 1;
+  walk.list[0] = a.list[l];
+  for (int d = 0; d < a.ndim; ++d) {
+    if (a.list[l].stride[d] == 0) continue;
+    walk.size[walk.ndim] = a.size[d];
+    walk.list[0].stride[walk.ndim++] = a.list[l].stride[d];
+    walk.numel *= a.size[d];
+  }
+  return walk;
+}
+
+inline void check_list(const IndexArgs& a, int l) {
+  const IndexArgs walk = walk_of_list(a, l);
+  const IndexList& list = walk.list[0];
+  const int64_t stride = walk.ndim ? list.stride[walk.ndim - 1] : 0;
+  const uint64_t size = uint64_t(list.size), low = list.from_end ? size : 0;
+  parallel_for(walk.numel, 65536, [&](int64_t begin, int64_t end) {
+    walk_runs(walk, begin, end, [&](const WalkPlace& p, int64_t n) {
+      const char* index = list.data + p.list[0];
+      const bool out = stride == 8 ? out_of_range<8>(index, stride, n, low, size)
+                                   : out_of_range<0>(index, stride, n, low, size);
+      if (!out) return;
+      WalkPlace at = p;  // which one, for the error's text
+      for (int64_t i = 0; i < n; ++i, at.list[0] += stride) listed_offset(walk, at.list);
+    });
+  });
+}
+
+// ---- halves that meet ---------------------------------------------------------------------------
+
+constexpr int64_t kMeetRun = 512;
+
+// All writes to one place, n elements along the last of the free dimensions, rounded once.
+template <class F, class T>
+void meet_run(const IndexArgs& a, int64_t first, const WalkPlace& p, int64_t n) {
+  const int last = a.free_dims - 1;
+  const int64_t to = a.free_dims ? a.dst_stride[last] / int64_t(sizeof(T)) : 1,
+                from = a.free_dims ? a.src_stride[last] / int64_t(sizeof(T)) : 1;
+  T* dst = reinterpret_cast<T*>(a.dst + p.dst + a.meetings[first].dst);
+  Compute<T> sum[kMeetRun];
+  for (int64_t i = 0; i < n; ++i) sum[i] = load(dst + i * to);
+  for (int64_t m = first; m >= 0; m = a.meetings[m].next) {
+    const T* src = reinterpret_cast<const T*>(a.src + p.src + a.meetings[m].src);
+    if (from == 1) {
+      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i));
+    } else {
+      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i * from));
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) dst[i * to] = narrow<T>(sum[i]);
+}
+
+template <class F, class T> void meet(const IndexArgs& a) {
+  const int64_t inner = a.free_dims ? a.size[a.free_dims - 1] : 1;
+  const int64_t runs = (inner + kMeetRun - 1) / kMeetRun;
+  int64_t rows = 1;
+  for (int d = 0; d + 1 < a.free_dims; ++d) rows *= a.size[d];
+  parallel_for(a.places * rows * runs, 16384 / (inner < kMeetRun ? inner : kMeetRun) + 1,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t at = i % runs * kMeetRun, row = i / runs % rows;
+                   const WalkPlace p = walk_place(a, row * inner + at, 0, a.free_dims);
+                   const int64_t n = inner - at < kMeetRun ? inner - at : kMeetRun;
+                   meet_run<F, T>(a, a.first[i / runs / rows], p, n);
+                 }
+               });
+}
+
+// ---- the launch ---------------------------------------------------------------------------------
+
+// The longest dimension along which no two writes meet: places there differ without the lists.
+inline int shared_dim(const IndexArgs& a) {
+  int split = -1;
+  for (int d = 0; d < a.ndim; ++d) {
+    if (a.dst_stride[d] && (split < 0 || a.size[d] > a.size[split])) split = d;
+  }
+  return split;
+}
+
+// Elements [begin, end) of dimension d.
+inline IndexArgs part_of(const IndexArgs& a, int d, int64_t begin, int64_t end) {
+  IndexArgs part = a;
+  part.size[d] = end - begin;
+  part.numel = a.numel / a.size[d] * (end - begin);
+  part.dst += begin * a.dst_stride[d];
+  part.src += begin * a.src_stride[d];
+  for (int l = 0; l < a.lists; ++l) part.list[l].data += begin * a.list[l].stride[d];
+  return part;
+}
+
+template <class F, class T> void index_entry(void*, const void* p) {
+  const IndexArgs& a = *static_cast<const IndexArgs*>(p);
+  if constexpr (!std::is_same_v<Compute<T>, T> &&
+                (std::is_same_v<F, AddPlace> || std::is_same_v<F, MulPlace>)) {
+    if (a.places) return meet<F, T>(a);
+  }
+  if constexpr (kReads<F>) {
+    return parallel_for(a.numel, 16384,
+                        [&](int64_t begin, int64_t end) { index_range<F, T>(a, begin, end); });
+  }
+  for (int l = 0; l < a.lists; ++l) check_list(a, l);
+  const int split = shared_dim(a);
+  if (split < 0) return index_range<F, T>(a, 0, a.numel);
+  // Where the lists do not follow that dimension every part walks all the indices, so there are no
+  // more parts than threads.
+  const int64_t others = a.numel / a.size[split], threads = get_num_threads();
+  const int64_t share = (a.size[split] + threads - 1) / threads, least = 16384 / others + 1;
+  parallel_for(a.size[split], share > least ? share : least, [&](int64_t begin, int64_t end) {
+    const IndexArgs part = part_of(a, split, begin, end);
+    index_range<F, T>(part, 0, part.numel);
+  });
+}
+
+}  // namespace flambeau::FLAM_TARGET
