@@ -3,23 +3,28 @@
 //
 //   exp exp2 expm1 log log2 log10 log1p pow   sigmoid tanh sinh cosh asinh acosh atanh
 //   sin cos tan asin acos atan atan2          sqrt rsqrt fabs floor ceil trunc rint fmod
-//   erf erfc normal_cdf
+//   erf erfc normal_cdf softplus
 //
-// On the host the functions of math_float.h take floats where the processor multiplies and adds in
-// one rounding; the others, and all where it does not, compute in double and round once: half the
-// lanes, but about 0.5 ULP on every instruction set. double goes to the C library, device code to
-// CUDA's. Needs -fno-trapping-math -fno-math-errno: with them a comparison is a select, without
-// them a branch.
+// On the host the functions of math_float.h and math_double.h are taken where the processor
+// multiplies and adds in one rounding. The other functions of floats, and all where it does not,
+// compute in double and round once: half the lanes, but about 0.5 ULP on every instruction set;
+// the other functions of doubles are the C library's, and device code has CUDA's. Needs
+// -fno-trapping-math -fno-math-errno: with them a comparison is a select, without them a branch.
 #pragma once
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/types.h"
+#include "kernels/math_basic.h"
+#include "kernels/math_inverse.h"
 #if defined(__FMA__) && !defined(__CUDACC__)
+#include "kernels/math_angle.h"
+#include "kernels/math_double.h"
 #include "kernels/math_float.h"
 #define FLAM_FLOAT_CORES single
+#define FLAM_DOUBLE_CORES wide
 #else
 #define FLAM_FLOAT_CORES core
+#define FLAM_DOUBLE_CORES
 #endif
 
 namespace flambeau::FLAM_TARGET {
@@ -28,36 +33,15 @@ namespace flambeau::FLAM_TARGET {
 
 namespace core {
 
-inline constexpr double kRound =
-    0x1.8p52;  // added, leaves a double's nearest integer in its low bits
-
-FLAM_FN double clamp(double x, double low, double high) {  // NaN stays
-  x = x < low ? low : x;
-  return x > high ? high : x;
-}
-
-FLAM_FN double multiply_add(double a, double b, double c) {
-#if defined(__FMA__) && !defined(__CUDACC__)
-  return __builtin_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-
-template <class... C> FLAM_FN double polynomial(double x, double c0, C... rest) {
-  if constexpr (sizeof...(C) == 0) {
-    return c0;
-  } else {
-    return multiply_add(x, polynomial(x, rest...), c0);
-  }
-}
+using namespace basic;
 
 struct Exponential {
   double power, minus_one;  // exp(x) = power * (1 + minus_one)
 };
 
 FLAM_FN Exponential exponential(double x) {
-  const double shifted = multiply_add(x, 0x1.71547652b82fep0, kRound), k = shifted - kRound;
+  const double shifted = multiply_add(x, 0x1.71547652b82fep0, kRound<double>),
+               k = shifted - kRound<double>;
   const double r = multiply_add(k, -0x1.62e42fefa39efp-1, x);
   const double q =
       polynomial(r, 0.50000000451800929, 0.166666664011682171, 0.0416663576980877712,
@@ -98,13 +82,6 @@ FLAM_FN Logarithm logarithm(double x) {
   return {exponent, multiply_add(f * f, q, f)};
 }
 
-FLAM_FN double at_the_ends(double x, double result) {  // of a logarithm
-  constexpr double inf = __builtin_inf();
-  result = x == inf ? inf : result;
-  result = x == 0 ? -inf : result;
-  return x >= 0 ? result : __builtin_nan("");
-}
-
 FLAM_FN double log(double x, double ln2 = 0x1.62e42fefa39efp-1, double scale = 1) {
   const Logarithm l = logarithm(x);
   return at_the_ends(x, l.exponent * ln2 + l.rest * scale);
@@ -123,6 +100,25 @@ FLAM_FN double tanh(double x) {
 }
 
 FLAM_FN double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+FLAM_FN double sinh(double x) {
+  const double e = expm1(__builtin_fabs(x));
+  return __builtin_copysign(0.5 * (e + e / (e + 1)), x);
+}
+FLAM_FN double cosh(double x) {
+  const double e = exp(x);
+  return 0.5 * (e + 1 / e);
+}
+
+FLAM_FN double asinh(double x) {  // of squares that are finite
+  const double a = __builtin_fabs(x), y = log1p(a + a * a / (1 + ::sqrt(1 + a * a)));
+  return __builtin_copysign(a > 0x1p128 ? a : y, x);
+}
+FLAM_FN double acosh(double x) {
+  const double above = x - 1, y = log1p(above + ::sqrt(above * (above + 2)));
+  return x >= 1 ? y : __builtin_nan("");
+}
+FLAM_FN double atanh(double x) { return 0.5 * log1p(2 * x / (1 - x)); }
 
 // exp(z * z) * erfc(z) for z >= 0.
 FLAM_FN double erfc_scaled(double z) {
@@ -162,7 +158,7 @@ FLAM_FN double normal_cdf(double x) {
   return x > 0 ? 1 - tail : tail;
 }
 
-FLAM_FN double round_even(double x) { return (x + kRound) - kRound; }
+FLAM_FN double round_even(double x) { return (x + kRound<double>)-kRound<double>; }
 
 // Of floats: a logarithm near 2^-38 leaves enough for y * log2(x) < 150. The sign and the special
 // cases are arithmetic on 0 and 1, because a short-circuit would be a branch.
@@ -218,9 +214,10 @@ FLAM_FN Quadrant quadrant(double x) {
   const int64_t clipped = exponent < 0 ? 0 : exponent > 104 ? 104 : exponent;
   const TwoOverPi& c = kTwoOverPi[clipped >> 3];
   const double m = x * c.scale, high = m * c.high, middle = m * c.middle;
-  const double z1 = high + kRound, z2 = middle + kRound;
-  const double sum = (high - (z1 - kRound)) + (middle - (z2 - kRound)), z3 = sum + kRound;
-  return {(sum - (z3 - kRound)) + m * c.low,
+  const double z1 = high + kRound<double>, z2 = middle + kRound<double>;
+  const double sum = (high - (z1 - kRound<double>)) + (middle - (z2 - kRound<double>)),
+               z3 = sum + kRound<double>;
+  return {(sum - (z3 - kRound<double>)) + m * c.low,
           bits_as<uint64_t>(z1) + bits_as<uint64_t>(z2) + bits_as<uint64_t>(z3)};
 }
 
@@ -260,58 +257,71 @@ FLAM_FN double tan(double x) {
 #define FLAM_FLOAT_MATH(name, device, cores) \
   FLAM_FN float name(float x) { return static_cast<float>(cores::name(x)); }
 #endif
-#define FLAM_MATH(name, cores)          \
+#define FLAM_MATH(name, cores, wide)    \
   FLAM_FLOAT_MATH(name, name##f, cores) \
-  FLAM_FN double name(double x) { return ::name(x); }
+  FLAM_FN double name(double x) { return wide::name(x); }
 
-FLAM_MATH(exp, FLAM_FLOAT_CORES)
-FLAM_MATH(exp2, FLAM_FLOAT_CORES)
-FLAM_MATH(expm1, core)
-FLAM_MATH(log, FLAM_FLOAT_CORES)
-FLAM_MATH(log2, FLAM_FLOAT_CORES)
-FLAM_MATH(log10, FLAM_FLOAT_CORES)
-FLAM_MATH(log1p, FLAM_FLOAT_CORES)
-FLAM_MATH(tanh, FLAM_FLOAT_CORES)
-FLAM_MATH(erf, FLAM_FLOAT_CORES)
-FLAM_MATH(erfc, core)
-FLAM_MATH(tan, core)
-#undef FLAM_MATH
+FLAM_MATH(exp, FLAM_FLOAT_CORES, FLAM_DOUBLE_CORES)
+FLAM_MATH(exp2, FLAM_FLOAT_CORES, FLAM_DOUBLE_CORES)
+FLAM_MATH(expm1, core, FLAM_DOUBLE_CORES)
+FLAM_MATH(log, FLAM_FLOAT_CORES, FLAM_DOUBLE_CORES)
+FLAM_MATH(log2, FLAM_FLOAT_CORES, FLAM_DOUBLE_CORES)
+FLAM_MATH(log10, FLAM_FLOAT_CORES, FLAM_DOUBLE_CORES)
+FLAM_MATH(log1p, FLAM_FLOAT_CORES, FLAM_DOUBLE_CORES)
+FLAM_MATH(tanh, FLAM_FLOAT_CORES, FLAM_DOUBLE_CORES)
+FLAM_MATH(erf, FLAM_FLOAT_CORES, FLAM_DOUBLE_CORES)
+FLAM_MATH(erfc, core, )
+FLAM_MATH(sinh, core, )
+FLAM_MATH(cosh, core, )
+FLAM_MATH(asin, inverse, )
+FLAM_MATH(acos, inverse, )
+FLAM_MATH(atan, inverse, )
+FLAM_MATH(asinh, core, )
+FLAM_MATH(acosh, core, )
+FLAM_MATH(atanh, FLAM_FLOAT_CORES, )
 
-// Angles that all are usual are done sooner by the second form, with the same numbers.
+// Some have a shorter form for usual numbers, with the same result, which a loop takes where all
+// are usual (kernels/map/map_loop.h).
 #if defined(__FMA__) && !defined(__CUDACC__)
-FLAM_FN bool is_usual_angle(float x) { return __builtin_fabsf(x) <= single::kUsualAngle; }
-FLAM_FN float usual_sin(float x) { return single::sin(x); }
-FLAM_FN float usual_cos(float x) { return single::cos(x); }
-FLAM_FN float sin(float x) {
-  return is_usual_angle(x) ? single::sin(x) : static_cast<float>(core::sin(x));
-}
-FLAM_FN float cos(float x) {
-  return is_usual_angle(x) ? single::cos(x) : static_cast<float>(core::cos(x));
-}
+inline constexpr bool kHasUsual = true;
+#define FLAM_ANGLE_MATH(name)                                                       \
+  template <class V> FLAM_FN V usual_##name(V x) { return angle::name(x); }         \
+  FLAM_FN float name(float x) {                                                     \
+    return angle::is_usual(x) ? angle::name(x) : static_cast<float>(core::name(x)); \
+  }                                                                                 \
+  FLAM_FN double name(double x) { return angle::is_usual(x) ? angle::name(x) : ::name(x); }
+template <class V> FLAM_FN bool is_usual_angle(V x) { return angle::is_usual(x); }
+using single::usual_exp;
+using single::usual_exp2;
+using single::usual_sigmoid;
+using single::usual_softplus;
+using wide::sigmoid;
 #else
-FLAM_FN bool is_usual_angle(float) { return true; }
-FLAM_FLOAT_MATH(sin, sinf, core)
-FLAM_FLOAT_MATH(cos, cosf, core)
-FLAM_FN float usual_sin(float x) { return sin(x); }
-FLAM_FN float usual_cos(float x) { return cos(x); }
+inline constexpr bool kHasUsual = false;
+#define FLAM_ANGLE_MATH(name) FLAM_MATH(name, core, )
+FLAM_FN double sigmoid(double x) { return 1 / (1 + ::exp(-x)); }
 #endif
-FLAM_FN double sin(double x) { return ::sin(x); }
-FLAM_FN double cos(double x) { return ::cos(x); }
+FLAM_ANGLE_MATH(sin)
+FLAM_ANGLE_MATH(cos)
+FLAM_ANGLE_MATH(tan)
+#undef FLAM_ANGLE_MATH
+#undef FLAM_MATH
 
 #if defined(__CUDA_ARCH__)
 FLAM_FN float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 FLAM_FN float normal_cdf(float x) { return normcdff(x); }
+FLAM_FN float atan2(float y, float x) { return ::atan2f(y, x); }
 #else
-FLAM_FN float sigmoid(float x) { return static_cast<float>(core::sigmoid(x)); }
+FLAM_FN float sigmoid(float x) { return static_cast<float>(FLAM_FLOAT_CORES::sigmoid(x)); }
 FLAM_FN float normal_cdf(float x) { return static_cast<float>(core::normal_cdf(x)); }
+FLAM_FN float atan2(float y, float x) { return inverse::atan2(y, x); }
 #endif
-FLAM_FN double sigmoid(double x) { return 1 / (1 + ::exp(-x)); }
 FLAM_FN double normal_cdf(double x) { return 0.5 * ::erfc(x * -0x1.6a09e667f3bcdp-1); }
 
 FLAM_FN float pow(float x, float y) { return static_cast<float>(core::pow(x, y)); }
 FLAM_FN double pow(double x, double y) { return ::pow(x, y); }
 
-// One instruction each, or rare enough for the C library.
+// One instruction each.
 #define FLAM_LIBRARY_MATH(name)                        \
   FLAM_FN float name(float x) { return ::name##f(x); } \
   FLAM_FN double name(double x) { return ::name(x); }
@@ -321,20 +331,18 @@ FLAM_LIBRARY_MATH(floor)
 FLAM_LIBRARY_MATH(ceil)
 FLAM_LIBRARY_MATH(trunc)
 FLAM_LIBRARY_MATH(rint)
-FLAM_LIBRARY_MATH(sinh)
-FLAM_LIBRARY_MATH(cosh)
-FLAM_LIBRARY_MATH(asin)
-FLAM_LIBRARY_MATH(acos)
-FLAM_LIBRARY_MATH(atan)
-FLAM_LIBRARY_MATH(asinh)
-FLAM_LIBRARY_MATH(acosh)
-FLAM_LIBRARY_MATH(atanh)
 #undef FLAM_LIBRARY_MATH
 #undef FLAM_FLOAT_MATH
 #undef FLAM_FLOAT_CORES
-FLAM_FN float rsqrt(float x) { return static_cast<float>(1 / ::sqrt(static_cast<double>(x))); }
-FLAM_FN double rsqrt(double x) { return 1 / ::sqrt(x); }
-FLAM_FN float atan2(float y, float x) { return ::atan2f(y, x); }
+#undef FLAM_DOUBLE_CORES
+// log(1 + exp(x))
+FLAM_FN double softplus(double x) { return (x > 0 ? x : 0) + log1p(exp(x > 0 ? -x : x)); }
+#if defined(__FMA__) && !defined(__CUDACC__)
+using single::softplus;
+#else
+FLAM_FN float softplus(float x) { return (x > 0 ? x : 0) + log1p(exp(x > 0 ? -x : x)); }
+#endif
+template <class V> FLAM_FN V rsqrt(V x) { return 1 / sqrt(x); }
 FLAM_FN double atan2(double y, double x) { return ::atan2(y, x); }
 FLAM_FN float fmod(float x, float y) { return ::fmodf(x, y); }
 FLAM_FN double fmod(double x, double y) { return ::fmod(x, y); }

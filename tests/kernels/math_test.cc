@@ -1,5 +1,6 @@
 // Elementary functions of float against the C library's double over a sample of all bit patterns,
-// and the values that C demands at infinities, NaN and signed zeros.
+// those of double against its long double, and the values that C demands at infinities, NaN and
+// signed zeros.
 #if !defined(FLAM_TARGET)
 #define FLAM_TARGET tested
 #define MATH Math
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <random>
 
 namespace flambeau {
 namespace {
@@ -23,16 +25,19 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 // Prime, so that mantissas of all endings occur; FLAMBEAU_SWEEP=all takes every float.
 const uint32_t kStride = std::getenv("FLAMBEAU_SWEEP") ? 1 : 1009;
 
-// Distance in units of the last place of the float nearest to `want`.
-double ulps(float got, double want) {
+// Distance in units of the last place of the T nearest to `want`.
+template <class T, class Wide> double ulps(T got, Wide want) {
+  using Limits = std::numeric_limits<T>;
   if (std::isnan(want)) return std::isnan(got) ? 0 : 1e9;
   if (std::isnan(got)) return 1e9;
-  const float nearest = float(want);
+  const T nearest = T(want);
   if (std::isinf(nearest) || std::isinf(got)) return nearest == got ? 0 : 1e9;
   if (want == 0) return got == 0 && std::signbit(got) == std::signbit(want) ? 0 : 1e9;
   int exponent = 0;
   std::frexp(want, &exponent);
-  return std::abs(double(got) - want) / std::ldexp(1.0, std::max(exponent - 24, -149));
+  const int least = Limits::min_exponent - Limits::digits;
+  const Wide unit = std::ldexp(Wide(1), std::max(exponent - Limits::digits, least));
+  return double(std::abs(Wide(got) - want) / unit);
 }
 
 template <class F, class R> void sweep(const char* name, double bar, F f, R reference) {
@@ -75,14 +80,73 @@ TEST(MATH, SigmoidsAndErrorFunctions) {
   sweep(
       "normal_cdf", 1, [](float x) { return m::normal_cdf(x); },
       [](double x) { return 0.5 * std::erfc(-x * std::sqrt(0.5)); });
-  sweep("rsqrt", 1, [](float x) { return m::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
+  sweep("rsqrt", 2, [](float x) { return m::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
 }
 
 TEST(MATH, Angles) {
   if (!MATH_RUNS) GTEST_SKIP() << "this processor lacks its instructions";
   SWEEP(sin, 1);
   SWEEP(cos, 1);
-  SWEEP(tan, 1);
+  SWEEP(tan, 2);
+  SWEEP(asin, 2);
+  SWEEP(acos, 2);
+  SWEEP(atan, 2);
+  for (float other : {0.f, -0.f, 1.f, -1.f, 0.7f, -3e-39f, 1e30f, -kInf}) {
+    sweep(
+        "atan2", 2, [&](float x) { return m::atan2(x, other); },
+        [&](double x) { return std::atan2(x, double(other)); });
+    sweep(
+        "atan2", 2, [&](float x) { return m::atan2(other, x); },
+        [&](double x) { return std::atan2(double(other), x); });
+  }
+}
+
+TEST(MATH, Hyperbolic) {
+  if (!MATH_RUNS) GTEST_SKIP() << "this processor lacks its instructions";
+  SWEEP(sinh, 1);
+  SWEEP(cosh, 1);
+  SWEEP(asinh, 1);
+  SWEEP(acosh, 1);
+  SWEEP(atanh, 2);
+}
+
+// Of doubles: any bit pattern, and as many of usual size.
+template <class F, class R> void sample(const char* name, double bar, F f, R reference) {
+  std::mt19937_64 drawn(1);
+  double worst = 0, at = 0;
+  for (int i = 0; i < 400'000; ++i) {
+    const uint64_t bits = drawn();
+    const double unit = double(bits >> 11) * 0x1p-53;
+    const double range[] = {bits_as<double>(bits), 8 * unit - 4, 2 * unit - 1, 1500 * unit - 750};
+    const double ends[] = {0.0, -0.0, 1, -1, kInf, -kInf, 0x1p-1074};
+    const double x = i < 7 ? ends[i] : range[i % 4];
+    const double distance = ulps(f(x), reference((long double)(x)));
+    if (distance > worst) worst = distance, at = x;
+  }
+  EXPECT_LE(worst, bar) << name << " at " << at;
+}
+
+#define SAMPLE(name, bar) \
+  sample(                 \
+      #name, bar, [](double x) { return m::name(x); }, [](long double x) { return std::name(x); })
+
+TEST(MATH, Doubles) {
+  if (!MATH_RUNS) GTEST_SKIP() << "this processor lacks its instructions";
+  SAMPLE(exp, 1.1);
+  SAMPLE(exp2, 1.1);
+  SAMPLE(expm1, 1.1);
+  SAMPLE(log, 1);
+  SAMPLE(log2, 1);
+  SAMPLE(log10, 1.6);  // the C library's own, where there is no fused multiply-add
+  SAMPLE(log1p, 1);
+  SAMPLE(tanh, 2.2);
+  SAMPLE(erf, 1.3);
+  SAMPLE(sin, 1);
+  SAMPLE(cos, 1);
+  SAMPLE(tan, 1.3);
+  sample(
+      "sigmoid", 2.4, [](double x) { return x < -709 ? 0.0 : m::sigmoid(x); },
+      [](long double x) { return x < -709 ? 0.0L : 1 / (1 + std::exp(-x)); });
 }
 
 TEST(MATH, Powers) {

@@ -105,6 +105,21 @@ def test_elementary_functions(name, options, device):
     )
 
 
+USUAL = ["exp", "exp2", "sigmoid", "silu", "softplus", "logsigmoid", "sin", "cos", "tan"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", USUAL)
+def test_an_unusual_neighbour_changes_no_result(name, dtype, device):
+    """Loops take a shorter form where all numbers of a piece are usual: it has the same bits."""
+    call = cases.function(ROWS[name])
+    x = np.concatenate([np.linspace(-95, 95, 3001), np.linspace(-1, 1, 1099)]).astype(dtype)
+    rows = np.stack([x, np.full_like(x, 1e38)], -1).reshape(-1)
+    alone = call(flambeau.tensor(np.sort(x)).to(device)).cpu().numpy()
+    beside = call(flambeau.tensor(rows).to(device)).cpu().numpy()[::2]
+    assert np.array_equal(np.sort(alone), np.sort(beside)), name
+
+
 LENGTHS = (1, 7, 100, 4097, 1_000_003)
 
 

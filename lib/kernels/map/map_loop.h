@@ -2,8 +2,8 @@
 // each type it computes in, vectorised by the compiler; map.kernel.cc brings every operand to that
 // form. A functor's operator() is a template over its value type; an input of another type than the
 // output's is named by `using First = bool`. Its members are doubles, filled in order from
-// MapArgs::params. One of a single operand that has a shorter form for usual floats names it by
-// `using Usual` and tells which those are by `is_usual`.
+// MapArgs::params. One that has a shorter form for usual operands names it by `using Usual`, of the
+// same members, and tells which those are by `is_usual`.
 #pragma once
 #include <cstring>
 
@@ -102,26 +102,32 @@ void map_dense(const double* params, char* const* data, int64_t n) {
   dense_loop<F, Out, In...>(functor_from<F>(params), data, n, std::index_sequence_for<In...>{});
 }
 
-// Of floats in pieces: where all of a piece F::is_usual, F::Usual has the same numbers sooner.
-template <class F> void map_dense_by_pieces(const double* params, char* const* data, int64_t n) {
+// In pieces: where all operands of one are F::is_usual, F::Usual has the same numbers sooner.
+template <class F, class Out, class... In, size_t... I>
+void pieces_loop(const double* params, char* const* data, int64_t n, std::index_sequence<I...>) {
   constexpr int64_t piece = 512;
+  const F f = functor_from<F>(params);
   for (int64_t begin = 0; begin < n; begin += piece) {
-    char* const at[] = {data[0] + begin * sizeof(float), data[1] + begin * sizeof(float)};
-    const float* in = reinterpret_cast<const float*>(at[1]);
+    char* const at[] = {data[0] + begin * sizeof(Out), data[I + 1] + begin * sizeof(In)...};
+    std::tuple<const In*...> in{reinterpret_cast<const In*>(at[I + 1])...};
     const int64_t m = n - begin < piece ? n - begin : piece;
     int32_t others = 0;
-    for (int64_t i = 0; i < m; ++i) others |= !F::is_usual(in[i]);
-    others ? map_dense<F, float, float>(params, at, m)
-           : map_dense<typename F::Usual, float, float>(params, at, m);
+    for (int64_t i = 0; i < m; ++i) others |= !f.is_usual(std::get<I>(in)[i]...);
+    others ? map_dense<F, Out, In...>(params, at, m)
+           : map_dense<typename F::Usual, Out, In...>(params, at, m);
   }
+}
+template <class F, class Out, class... In>
+void map_dense_by_pieces(const double* params, char* const* data, int64_t n) {
+  pieces_loop<F, Out, In...>(params, data, n, std::index_sequence_for<In...>{});
 }
 
 template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
   if constexpr (requires { typename F::Copies; }) {
     if constexpr ((std::is_same_v<Compute<Out>, Compute<In>> && ...)) return nullptr;
   }
-  if constexpr (requires { typename F::Usual; }) {
-    if constexpr ((std::is_same_v<Compute<In>, float> && ...)) return &map_dense_by_pieces<F>;
+  if constexpr (requires(F f, Compute<In>... v) { f.is_usual(v...); }) {
+    return &map_dense_by_pieces<F, Compute<Out>, Compute<In>...>;
   }
   return &map_dense<F, Compute<Out>, Compute<In>...>;
 }

@@ -10,8 +10,8 @@ FLAM_FN float sin_2pi(float x) { return sinpif(2 * x); }
 FLAM_FN float cos_2pi(float x) { return cospif(2 * x); }
 #else
 FLAM_FN core::Quadrant quadrant_of_2pi(double x) {
-  const double quarters = 4 * x, z = quarters + core::kRound;
-  return {quarters - (z - core::kRound), bits_as<uint64_t>(z)};
+  const double quarters = 4 * x, z = quarters + core::kRound<double>;
+  return {quarters - (z - core::kRound<double>), bits_as<uint64_t>(z)};
 }
 FLAM_FN float sin_2pi(float x) {
   return static_cast<float>(core::sine_of(quadrant_of_2pi(double(x))));

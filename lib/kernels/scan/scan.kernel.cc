@@ -45,7 +45,7 @@ struct JoinLogSums {
     if (a != a || b != b) return a + b;
     return low == high && (high == A(INFINITY) || high == A(-INFINITY))
                ? high
-               : high + log1p(exp(low - high));
+               : high + A(::log1p(::exp(low - high)));  // sooner one by one than math.h's
   }
 };
 

@@ -4,6 +4,7 @@
 #include "kernels/map/map_loop.h"
 #include "ops/elementwise/activation_math.h"
 #include "ops/elementwise/saturated.h"
+#include "ops/elementwise/usual.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -65,13 +66,26 @@ struct GeluTanhSlope {
 FLAM_MAP(kGeluTanh, GeluTanh, FloatTypes);
 FLAM_MAP(kGeluTanhSlope, GeluTanhSlope, FloatTypes);
 
-struct Silu {
+struct UsualSilu {
+  template <class V> FLAM_FN V operator()(V x) const { return usual_silu(x); }
+};
+struct Silu : UsualUpTo<16> {
+  using Usual = UsualSilu;
   template <class V> FLAM_FN V operator()(V x) const { return silu(x); }
 };
-struct SiluSlope {
+template <class V> FLAM_FN V silu_slope_of(V dy, V x, V s) {
+  return dy * (s * (V(1) + x * (V(1) - s)));
+}
+struct UsualSiluSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
-    const V s = sigmoid(x);
-    return dy * (s * (V(1) + x * (V(1) - s)));
+    return silu_slope_of(dy, x, usual_sigmoid(x));
+  }
+};
+struct SiluSlope {
+  using Usual = UsualSiluSlope;
+  template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x) <= 16; }
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    return silu_slope_of(dy, x, sigmoid(x));
   }
 };
 FLAM_MAP(kSilu, Silu, FloatTypes);
@@ -89,11 +103,20 @@ struct MishSlope {
 FLAM_MAP(kMish, Mish, FloatTypes);
 FLAM_MAP(kMishSlope, MishSlope, FloatTypes);
 
-struct Softplus {
+struct UsualSoftplus {
   double beta, limit;
   template <class V> FLAM_FN V operator()(V x) const {
     const V z = x * V(beta);
-    return z > V(limit) ? x : log1p(exp(z)) / V(beta);
+    return z > V(limit) ? x : usual_softplus(z) / V(beta);
+  }
+};
+struct Softplus {
+  using Usual = UsualSoftplus;
+  double beta, limit;
+  template <UsualFloat V> FLAM_FN bool is_usual(V x) const { return fabs(x * V(beta)) <= 87; }
+  template <class V> FLAM_FN V operator()(V x) const {
+    const V z = x * V(beta);
+    return z > V(limit) ? x : softplus(z) / V(beta);
   }
 };
 struct SoftplusSlope {
@@ -106,10 +129,12 @@ struct SoftplusSlope {
 FLAM_MAP(kSoftplus, Softplus, FloatTypes);
 FLAM_MAP(kSoftplusSlope, SoftplusSlope, FloatTypes);
 
-struct Logsigmoid {
-  template <class V> FLAM_FN V operator()(V x) const {
-    return (x < 0 ? x : V(0)) - log1p(exp(-fabs(x)));
-  }
+struct UsualLogsigmoid {
+  template <class V> FLAM_FN V operator()(V x) const { return -usual_softplus(-x); }
+};
+struct Logsigmoid : UsualUpTo<87> {
+  using Usual = UsualLogsigmoid;
+  template <class V> FLAM_FN V operator()(V x) const { return -softplus(-x); }
 };
 struct LogsigmoidSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * sigmoid(-x); }
@@ -140,8 +165,16 @@ template <class V> FLAM_FN V limited(V x, V high) {
   const V raised = x < 0 ? V(0) : x;
   return raised > high ? high : raised;
 }
+// A sixth as a division has it, by a product in two parts where that needs no rounding more.
+template <class V> FLAM_FN V sixth(V x) {
+  if constexpr (kHasUsual && std::is_same_v<V, float>) {
+    return basic::multiply_add(x, 0x1.555556p-3f, x * -0x1.555556p-28f);
+  } else {
+    return x / V(6);
+  }
+}
 struct Hardsigmoid {
-  template <class V> FLAM_FN V operator()(V x) const { return limited(x + V(3), V(6)) / V(6); }
+  template <class V> FLAM_FN V operator()(V x) const { return sixth(limited(x + V(3), V(6))); }
 };
 struct HardsigmoidSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
@@ -152,9 +185,7 @@ FLAM_MAP(kHardsigmoid, Hardsigmoid, FloatTypes);
 FLAM_MAP(kHardsigmoidSlope, HardsigmoidSlope, FloatTypes);
 
 struct Hardswish {
-  template <class V> FLAM_FN V operator()(V x) const {
-    return x * (limited(x + V(3), V(6)) / V(6));
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return x * sixth(limited(x + V(3), V(6))); }
 };
 struct HardswishSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {

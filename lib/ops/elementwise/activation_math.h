@@ -62,6 +62,20 @@ FLAM_FN double tanhshrink(double x) {
 
 }  // namespace core
 
+#if defined(__FMA__) && !defined(__CUDACC__)
+namespace single {
+FLAM_FN float usual_silu(float x) { return x * usual_sigmoid(x); }
+FLAM_FN float silu(float x) {
+  const Fading s = fading_sigmoid(x > 87 ? 87 : x);
+  return x < -120 ? x * 0 : x * s.value * s.scale;
+}
+}  // namespace single
+using single::usual_silu;
+#define FLAM_SILU_CORE single
+#else
+#define FLAM_SILU_CORE core
+#endif
+
 #if defined(__CUDA_ARCH__)
 FLAM_FN float silu(float x) {
   const float e = expf(-fabsf(x));
@@ -77,13 +91,14 @@ FLAM_FN float tanhshrink(float x) {
   return fabsf(x) < 0.25f ? static_cast<float>(core::tanhshrink_near(x)) : x - tanhf(x);
 }
 #else
-FLAM_FN float silu(float x) { return static_cast<float>(core::silu(x)); }
+FLAM_FN float silu(float x) { return static_cast<float>(FLAM_SILU_CORE::silu(x)); }
 FLAM_FN float gelu(float x) { return static_cast<float>(core::gelu(x)); }
 FLAM_FN float gelu_slope(float x) { return static_cast<float>(core::gelu_slope(x)); }
 FLAM_FN float gelu_tanh(float x) { return static_cast<float>(core::gelu_tanh(x)); }
 FLAM_FN float mish(float x) { return static_cast<float>(core::mish(x)); }
 FLAM_FN float tanhshrink(float x) { return static_cast<float>(core::tanhshrink(x)); }
 #endif
+#undef FLAM_SILU_CORE
 
 FLAM_FN double silu(double x) { return x * sigmoid(x); }
 FLAM_FN double gelu(double x) { return x * normal_cdf(x); }

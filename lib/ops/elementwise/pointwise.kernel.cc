@@ -3,6 +3,7 @@
 
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "ops/elementwise/usual.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -41,12 +42,20 @@ struct Sign {
 };
 FLAM_MAP(kSign, Sign, AllTypes);
 
-struct Exp {
+struct UsualExp {
+  template <class V> FLAM_FN V operator()(V x) const { return usual_exp(x); }
+};
+struct Exp : UsualUpTo<87> {
+  using Usual = UsualExp;
   template <class V> FLAM_FN V operator()(V x) const { return exp(x); }
 };
 FLAM_MAP(kExp, Exp, FloatTypes);
 
-struct Exp2 {
+struct UsualExp2 {
+  template <class V> FLAM_FN V operator()(V x) const { return usual_exp2(x); }
+};
+struct Exp2 : UsualUpTo<126> {
+  using Usual = UsualExp2;
   template <class V> FLAM_FN V operator()(V x) const { return exp2(x); }
 };
 FLAM_MAP(kExp2, Exp2, FloatTypes);
@@ -91,27 +100,37 @@ struct Reciprocal {
 };
 FLAM_MAP(kReciprocal, Reciprocal, FloatTypes);
 
-struct UsualSin {
-  FLAM_FN float operator()(float x) const { return usual_sin(x); }
+struct UsualAngles {
+  template <class V>
+    requires kHasUsual
+  FLAM_FN bool is_usual(V x) const {
+    return is_usual_angle(x);
+  }
 };
-struct Sin {
+
+struct UsualSin {
+  template <class V> FLAM_FN V operator()(V x) const { return usual_sin(x); }
+};
+struct Sin : UsualAngles {
   using Usual = UsualSin;
-  static FLAM_FN bool is_usual(float x) { return is_usual_angle(x); }
   template <class V> FLAM_FN V operator()(V x) const { return sin(x); }
 };
 FLAM_MAP(kSin, Sin, FloatTypes);
 
 struct UsualCos {
-  FLAM_FN float operator()(float x) const { return usual_cos(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return usual_cos(x); }
 };
-struct Cos {
+struct Cos : UsualAngles {
   using Usual = UsualCos;
-  static FLAM_FN bool is_usual(float x) { return is_usual_angle(x); }
   template <class V> FLAM_FN V operator()(V x) const { return cos(x); }
 };
 FLAM_MAP(kCos, Cos, FloatTypes);
 
-struct Tan {
+struct UsualTan {
+  template <class V> FLAM_FN V operator()(V x) const { return usual_tan(x); }
+};
+struct Tan : UsualAngles {
+  using Usual = UsualTan;
   template <class V> FLAM_FN V operator()(V x) const { return tan(x); }
 };
 FLAM_MAP(kTan, Tan, FloatTypes);
@@ -161,7 +180,11 @@ struct Tanh {
 };
 FLAM_MAP(kTanh, Tanh, FloatTypes);
 
-struct Sigmoid {
+struct UsualSigmoid {
+  template <class V> FLAM_FN V operator()(V x) const { return usual_sigmoid(x); }
+};
+struct Sigmoid : UsualUpTo<16> {
+  using Usual = UsualSigmoid;
   template <class V> FLAM_FN V operator()(V x) const { return sigmoid(x); }
 };
 FLAM_MAP(kSigmoid, Sigmoid, FloatTypes);
@@ -182,8 +205,7 @@ struct Square {
 FLAM_MAP(kSquare, Square, NumberTypes);
 
 struct Cube {
-  FLAM_FN float operator()(float x) const { return float(double(x) * x * x); }
-  FLAM_FN double operator()(double x) const { return x * x * x; }
+  template <class V> FLAM_FN V operator()(V x) const { return x * x * x; }
 };
 FLAM_MAP(kCube, Cube, FloatTypes);
 
