@@ -8,6 +8,8 @@
 #include "kernels/conv/conv_lanes.h"
 #include "kernels/conv/conv_pixels_weight.h"
 #include "kernels/conv/conv_planes_weight.h"
+#include "kernels/conv/conv_winograd_product.h"
+#include "kernels/conv/conv_winograd_weight.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -56,6 +58,11 @@ template <class T> void run_taps(TapProduct<T> g) {
   if (is_matrix(g)) return matrix_taps(g);
   if (LaneProduct<T>::suits(g)) return LaneProduct<T>(g).run();
   if (PlaneProduct<T>::suits(g)) return PlaneProduct<T>(g).run();
+  if constexpr (std::is_same_v<GemmCompute<T>, float>) {
+    if (WinogradPlan<T>::suits(g)) {
+      return g.dim[2].taps == 3 ? WinogradProduct<T, 3>(g).run() : WinogradProduct<T, 5>(g).run();
+    }
+  }
   PixelProduct<T>(g).run();
 }
 
@@ -147,6 +154,12 @@ template <class T> void conv_weight_entry(void*, const void* p) {
   g.simplify();
   if (LaneProduct<T>::suits(g)) return LaneProduct<T>(g).run_weight();
   if (PlaneWeight<T>::suits(g)) return PlaneWeight<T>(g).run();
+  if constexpr (std::is_same_v<GemmCompute<T>, float>) {
+    if (WinogradPlan<T>::suits(g) &&
+        (g.dim[2].taps == 3 ? WinogradWeight<T, 3>(g).run() : WinogradWeight<T, 5>(g).run())) {
+      return;
+    }
+  }
   PixelWeight<T>(g).run();
 }
 
