@@ -34,6 +34,26 @@ const Case kCases[] = {
     {2, 40, 33, 1, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
     {1, 2, 3, 1, {11, 12}, {2, 2}, {4, 3}, {0, 0}, {1, 1}},
     {1, 2, 2, 1, {20, 20}, {3, 3}, {2, 2}, {2, 2}, {2, 2}},
+    // Winograd: channels, widths and heights that are no multiples; groups.
+    {2, 17, 33, 1, {13, 30}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 48, 16, 1, {21, 19}, {3, 3}, {1, 1}, {0, 0}, {1, 1}},
+    {2, 18, 20, 1, {15, 12}, {5, 5}, {1, 1}, {2, 2}, {1, 1}},
+    {1, 32, 40, 2, {17, 17}, {3, 3}, {1, 1}, {1, 2}, {1, 1}},
+    // Groups as lanes: more than a vector of them, several channels in or out, a volume.
+    {2, 35, 35, 35, {12, 31}, {3, 3}, {2, 1}, {1, 2}, {1, 2}},
+    {1, 18, 36, 18, {9, 10}, {3, 2}, {1, 2}, {1, 0}, {1, 1}},
+    {1, 40, 20, 20, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 16, 16, 16, {4, 5, 6}, {2, 3, 3}, {1, 2, 1}, {1, 1, 1}, {2, 1, 1}},
+    // Few channels of a group: rows in phases, several vectors, sums of pairs and of five taps.
+    {2, 2, 3, 1, {6}, {2}, {2}, {1}, {1}},
+    {1, 8, 6, 2, {9, 41}, {3, 3}, {2, 3}, {1, 1}, {1, 2}},
+    {2, 16, 24, 4, {9, 38}, {3, 3}, {1, 2}, {1, 1}, {1, 1}},
+    {1, 12, 12, 4, {70, 21}, {5, 3}, {1, 1}, {2, 1}, {1, 1}},
+    // Pixels: several blocks, one tap of every second pixel, a volume of one tap.
+    {1, 64, 37, 1, {40, 50}, {3, 3}, {2, 2}, {0, 0}, {1, 1}},
+    {3, 20, 24, 1, {11, 12}, {1, 1}, {2, 2}, {1, 0}, {1, 1}},
+    {2, 9, 17, 1, {3, 4, 5}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+    {1, 3, 34, 1, {31, 29}, {7, 7}, {2, 2}, {3, 3}, {1, 1}},
 };
 
 ConvParams params_of(const Case& c) { return {c.stride, c.padding, c.dilation, c.groups}; }
@@ -213,6 +233,24 @@ TEST(Conv, TransposedConvolutionTakesABias) {
   for (int64_t i = 0; i < with.numel(); ++i) {
     ASSERT_NEAR(with.data_as<float>()[i],
                 without.data_as<float>()[i] + bias.data_as<float>()[i / space % c.channels], 1e-5);
+  }
+}
+
+// Transforms of tiles must not carry what is not finite to where no tap meets it.
+TEST(Conv, WhatIsNotFiniteStaysUnderItsTaps) {
+  const Case c{1, 16, 16, 1, {18, 18}, {3, 3}, {1, 1}, {0, 0}, {1, 1}};
+  for (const float bad : {INFINITY, -INFINITY, NAN, 3e38f}) {
+    const Problem s = problem_of(c, Dtype::f32, false);
+    for (int64_t i = 0; i < s.w.numel(); ++i) s.w.data_as<float>()[i] = 2;
+    s.x.data_as<float>()[0] = bad;
+    run_conv("conv", s.y, s.x, s.w, s.bias, params_of(c));
+    run_conv_backward_weight("conv", s.w, s.dy, s.x, params_of(c));
+    for (int64_t i = 0; i < s.y.numel(); ++i)
+      ASSERT_EQ(std::isfinite(s.y.data_as<float>()[i]), i % (16 * 16) != 0) << bad << " at " << i;
+    for (int64_t i = 0; i < s.w.numel(); ++i) {
+      const bool met = i % (16 * 9) == 0, stays = bad == 3e38f;  // times a gradient below 1
+      ASSERT_EQ(std::isfinite(s.w.data_as<float>()[i]), !met || stays) << bad << " at " << i;
+    }
   }
 }
 

@@ -75,29 +75,11 @@ struct WeightGradientBackward {
   }
 };
 
-// Kernels go over planes: of images whose channels lie together, copies are several times as fast
-// as those strides.
-Tensor planes(const Tensor& t) {
-  if (!is_channels_last(t)) return t;
-  const Tensor dense = flambeau::empty(t.sizes(), t.dtype(), t.device());
-  run_cast(dense, t);
-  return dense;
-}
-
-template <class F> void write_planes(const Tensor& y, F&& write) {
-  if (!is_channels_last(y)) return write(y);
-  const Tensor dense = flambeau::empty(y.sizes(), y.dtype(), y.device());
-  write(dense);
-  run_cast(y, dense);
-}
-
 Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p) {
   Call c{kConvolutionOp, {x, w, bias}};
   const Dims sizes = conv_sizes("convolution", c[0], c[1], p);
   Tensor y = c.output(sizes, c[0].dtype(), p.channels_last);
-  write_planes(y, [&](const Tensor& to) {
-    run_conv("convolution", to, planes(c[0]), planes(c[1]), c[2], p);
-  });
+  run_conv("convolution", y, c[0], c[1], c[2], p);
   return c.track(std::move(y), ConvBackward{c.save(c[0]), c.save(c[1]), p});
 }
 
@@ -105,18 +87,14 @@ Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, Dims
                      const Form& p) {
   Call c{kConvTransposeOp, {dy, w, bias}};
   Tensor dx = c.output(x_sizes, c[0].dtype(), p.channels_last);
-  write_planes(dx, [&](const Tensor& to) {
-    run_conv_backward_data("conv_transpose", to, planes(c[0]), planes(c[1]), c[2], p);
-  });
+  run_conv_backward_data("conv_transpose", dx, c[0], c[1], c[2], p);
   return c.track(std::move(dx), DataGradientBackward{c.save(c[0]), c.save(c[1]), p});
 }
 
 Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const Form& p) {
   Call c{kConvWeightGradientOp, {dy, x}};
   Tensor dw = c.output(w_sizes, c[0].dtype(), p.channels_last);
-  write_planes(dw, [&](const Tensor& to) {
-    run_conv_backward_weight("conv_weight_gradient", to, planes(c[0]), planes(c[1]), p);
-  });
+  run_conv_backward_weight("conv_weight_gradient", dw, c[0], c[1], p);
   return c.track(std::move(dw), WeightGradientBackward{c.save(c[0]), c.save(c[1]), p});
 }
 

@@ -1,0 +1,161 @@
+// Forward and gradient by the data through Winograd's transforms: a block of tiles at a time is
+// transformed, multiplied place by place and transformed back, while it stays in the cache. Lines
+// with an output that is not finite are made anew by plain sums, for transforms spread what is not
+// finite, or overflows, over a tile.
+#pragma once
+#include "kernels/conv/conv_winograd.h"
+
+namespace flambeau::FLAM_TARGET {
+
+template <class T, int Taps> class WinogradProduct {
+ public:
+  using V = Vector<float>;
+  static constexpr int kStep = kTile + 1 - Taps;
+  explicit WinogradProduct(const TapProduct<T>& g)
+      : g_(g),
+        p_(g),
+        lines_(p_.lines_of(std::clamp<int64_t>((1 << 14) / (p_.channels + 1), 28, 112))),
+        images_(lines_ * p_.across, p_.channels),
+        products_(lines_ * p_.across, kMicroColumns<float>),
+        weights_(size_t(kPlaces * g.channels * p_.rows) * sizeof(float)),
+        bias_(size_t(p_.rows) * sizeof(float)) {}
+
+  void run() {
+    const int64_t strips = p_.rows / kLanes<float>;
+    for (int64_t group = 0; group < g_.groups; ++group) {
+      std::fill(bias_.as<float>(), bias_.as<float>() + p_.rows, 0.0f);
+      load_bias(g_, group, bias_.as<float>());
+      parallel_for(g_.channels * strips, 64, [&](int64_t i, int64_t end) {
+        for (; i < end; ++i) weight(group, i % g_.channels, i / g_.channels * kLanes<float>);
+      });
+      parallel_for((p_.lines + lines_ - 1) / lines_, 1, [&](int64_t i, int64_t end) {
+        const size_t line = size_t((p_.across * kStep + Taps - 1) * kTile * p_.channels);
+        const Scratch images(images_.bytes()), products(products_.bytes()),
+            pixels(std::max(line, size_t(kStep * p_.across * kStep) * kMicroColumns<float>) *
+                   sizeof(float));
+        for (; i < end; ++i) {
+          block(group, i * lines_, std::min(p_.lines, (i + 1) * lines_), images.as<float>(),
+                products.as<float>(), pixels.as<float>());
+        }
+      });
+    }
+  }
+
+ private:
+  // Place by place [channels, columns] of a strip.
+  float* weights_of(int64_t strip) const {
+    return weights_.as<float>() + strip * kPlaces * g_.channels;
+  }
+
+  void weight(int64_t group, int64_t c, int64_t row) const {
+    const int64_t first = row / kMicroColumns<float> * kMicroColumns<float>;
+    const int64_t pitch = Strip<float>(p_.rows - first).padded();
+    const int lanes = int(std::min<int64_t>(kLanes<float>, g_.rows - row));
+    const T* from = g_.w + group * g_.w_group + row * g_.w_row + c * g_.w_channel;
+    float* to = weights_of(first) + c * pitch + row - first;
+    along_both<V, Taps, kTile>(
+        [&](int i, int j) {
+          float v[kLanes<float>] = {};
+          const T* tap = from + i * g_.w_tap[1] + j * g_.w_tap[2];
+          for (int l = 0; l < lanes; ++l) v[l] = gemm_load(tap + l * g_.w_row);
+          return load_vector(v);
+        },
+        [&](int i, int j, V v) { store_vector(to + (i * kTile + j) * g_.channels * pitch, v); },
+        [](const V(&x)[Taps], V(&y)[kTile]) { winograd_taps(x, y); });
+  }
+
+  void block(int64_t group, int64_t line, int64_t end, float* images, float* products,
+             float* pixels) const {
+    for (int64_t l = line; l < end; ++l) {
+      winograd_image_line(g_, p_, group, l, pixels, images + (l - line) * p_.across * images_.pitch,
+                          images_);
+    }
+    std::vector<bool> finite(size_t(end - line), true);
+    for (int64_t first = 0; first < g_.rows; first += kMicroColumns<float>) {
+      const Strip<float> strip(p_.rows - first);
+      multiply((end - line) * p_.across, weights_of(first), strip, images, products);
+      for (int64_t l = line; l < end; ++l) {
+        const bool good = outputs(group, l, first, strip.vectors,
+                                  products + (l - line) * p_.across * products_.pitch, pixels);
+        finite[size_t(l - line)] = finite[size_t(l - line)] && good;
+      }
+    }
+    for (int64_t l = line; l < end; ++l) {
+      if (!finite[size_t(l - line)]) plain(group, l);
+    }
+  }
+
+  void multiply(int64_t tiles, const float* weights, const Strip<float>& strip, const float* images,
+                float* products) const {
+    MicroArgs<float> m{};
+    m.k = g_.channels;
+    m.a_row = images_.pitch;
+    m.b_depth = strip.padded();
+    m.out_row = products_.pitch;
+    m.last = kLanes<float>;
+    for (int e = 0; e < kPlaces; ++e) {
+      m.b = weights + e * g_.channels * m.b_depth;
+      for_tiles(tiles, [&](int64_t at, int64_t count) {
+        m.a = images + e * images_.place + at * images_.pitch;
+        m.out = products + e * products_.place + at * products_.pitch;
+        find_micro<float>(int(count), strip.vectors, true)(m);
+      });
+    }
+  }
+
+  // A strip of a line's outputs; false where one is not finite.
+  bool outputs(int64_t group, int64_t line, int64_t first, int vectors, const float* products,
+               float* pixels) const {
+    const int64_t width = p_.across * kStep, row = line % p_.down * kStep;
+    const bool relu = std::is_same_v<T, float> && g_.activation == Activation::relu;
+    V check{};
+    for (int64_t t = 0; t < p_.across; ++t) {
+      for (int v = 0; v < vectors; ++v) {
+        const V bias = load_vector(bias_.as<float>() + first + v * kLanes<float>);
+        const float* from = products + t * products_.pitch + v * kLanes<float>;
+        float* to = pixels + t * kStep * kMicroColumns<float> + v * kLanes<float>;
+        along_both<V, kTile, kStep>(
+            [&](int i, int j) { return load_vector(from + (i * kTile + j) * products_.place); },
+            [&](int i, int j, V y) {
+              y += bias;
+              check += y * 0.0f;
+              if (relu) y = y < 0 ? V{} : y;
+              store_vector(to + (i * width + j) * kMicroColumns<float>, y);
+            },
+            [](const V(&m)[kTile], V(&y)[kStep]) { winograd_outputs(m, y); });
+      }
+    }
+    const TapBlock b{line / p_.down, group, 0, row, 0, 0, 0};
+    T* out = output_of(g_, b) + first * g_.out_channel;
+    const int64_t rows = std::min<int64_t>(kStep, g_.dim[1].count - row);
+    for (int64_t i = 0; i < rows; ++i) {
+      put_pixels<T>(out + i * g_.out_step[1], g_.out_channel, g_.out_step[2],
+                    pixels + i * width * kMicroColumns<float>, kMicroColumns<float>,
+                    std::min<int64_t>(g_.rows - first, kMicroColumns<float>), g_.dim[2].count,
+                    g_.activation);
+    }
+    return sum_of<float>(check) == 0;
+  }
+
+  void plain(int64_t group, int64_t line) const {
+    TapProduct<T> g = g_;
+    const int64_t row = line % p_.down * kStep;
+    const TapBlock b{line / p_.down, group, 0, row, 0, 0, 0};
+    g.images = g.groups = 1;
+    g.x = image_of(g_, b);
+    g.w += group * g.w_group;
+    g.out = output_of(g_, b);
+    if (g.bias) g.bias += group * g.rows * g.bias_stride;
+    g.dim[1].count = std::min<int64_t>(kStep, g.dim[1].count - row);
+    g.dim[1].first += row;
+    PixelProduct<T>(g).run();
+  }
+
+  const TapProduct<T>& g_;
+  const WinogradPlan<T> p_;
+  const int64_t lines_;  // of a block
+  const WinogradStack images_, products_;
+  const Scratch weights_, bias_;
+};
+
+}  // namespace flambeau::FLAM_TARGET
