@@ -15,7 +15,7 @@ struct Setting {
 };
 constexpr Setting kSettings[] = {{"CUDA_LAUNCH_BLOCKING", "0,1"},
                                  {"FLAMBEAU_CHECK", "handles,stop", 2},
-                                 {"FLAMBEAU_ISA", "sse2,avx2,avx512"},
+                                 {"FLAMBEAU_ISA", "sse2,avx2,avx512,avx512_bf16,amx"},
                                  {"FLAMBEAU_LAUNCH_BLOCKING", "0,1"},
                                  {"FLAMBEAU_TRACK_HANDLES", "0,1"}};
 

@@ -2,25 +2,44 @@
 #include "kernels/kernel.h"
 
 #include <algorithm>
+#include <iterator>
+#if defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "base/error.h"
 #include "base/setting.h"
 
 namespace flambeau {
 
-static int detect_isa() {
-  int rank = 0;
 #if defined(__x86_64__)
+// The state of tiles is large, so that Linux gives it to processes that ask.
+static bool permits_tiles() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+static int processor_rank(int cap) {
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) rank = 1;
-  if (rank && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
-    rank = 2;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl") ||
+      !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq")) {
+    return 1;
   }
+  if (!__builtin_cpu_supports("avx512bf16")) return 2;
+  if (cap < kIsaTiles || !__builtin_cpu_supports("amx-bf16") || !permits_tiles()) return kIsaPairs;
+  return kIsaTiles;
+}
+#else
+static int processor_rank(int) { return 0; }
 #endif
-  if (setting_has("FLAMBEAU_ISA", "sse2")) rank = 0;
-  if (setting_has("FLAMBEAU_ISA", "avx2")) rank = std::min(rank, 1);
-  return rank;
+
+static int detect_isa() {
+  constexpr const char* caps[] = {"sse2", "avx2", "avx512", "avx512_bf16"};
+  int cap = 0;
+  while (cap < int(std::size(caps)) && !setting_has("FLAMBEAU_ISA", caps[cap])) ++cap;
+  return std::min(cap, processor_rank(cap));
 }
 
 int isa_rank() {

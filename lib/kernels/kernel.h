@@ -20,8 +20,10 @@ struct Kernel {
   KernelFn find(const char* op, Device device, Dtype dtype) const;
 };
 
-// Rank of the best instruction set to use: 0 baseline, 1 AVX2 and FMA, 2 AVX-512.
-// FLAMBEAU_ISA=sse2|avx2 caps it.
+// Rank of the best instruction set to use: 0 baseline, 1 AVX2 and FMA, 2 AVX-512, for which kernels
+// are built; products of bfloat16 ask for more. FLAMBEAU_ISA caps it.
+inline constexpr int kIsaPairs = 3;  // AVX-512's dot products of bfloat16
+inline constexpr int kIsaTiles = 4;  // AMX's tiles of bfloat16
 int isa_rank();
 
 }  // namespace flambeau

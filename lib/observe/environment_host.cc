@@ -27,7 +27,8 @@ std::string processor() {
 }
 
 void add_instruction_set(Facts& facts) {
-  constexpr const char* names[] = {"SSE2", "AVX2", "AVX-512"};
+  constexpr const char* names[] = {"SSE2", "AVX2", "AVX-512", "AVX-512 with bfloat16",
+                                   "AVX-512 with bfloat16, AMX"};
   const char* cap = std::getenv("FLAMBEAU_ISA");
   const bool understood = setting_problems("FLAMBEAU_ISA").empty();
   std::string value = names[isa_rank()];

@@ -43,7 +43,7 @@ TEST_F(Setting, WordsCountWhole) {
   }
   setenv("FLAMBEAU_ISA", "sse2,avx2", 1);
   EXPECT_EQ(setting_problems("FLAMBEAU_ISA").at(0),
-            "FLAMBEAU_ISA has \"sse2,avx2\"; accepted are sse2,avx2,avx512");
+            "FLAMBEAU_ISA has \"sse2,avx2\"; accepted are sse2,avx2,avx512,avx512_bf16,amx");
   for (const char* wrong : {"1x", "yes", "10"}) {
     setenv("CUDA_LAUNCH_BLOCKING", wrong, 1);
     EXPECT_FALSE(setting_has("CUDA_LAUNCH_BLOCKING", "1")) << wrong;

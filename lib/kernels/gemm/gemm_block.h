@@ -12,8 +12,10 @@
 
 namespace flambeau::FLAM_TARGET {
 
-inline constexpr int64_t kDepth = 256;  // of a slab: a strip of b stays in the first-level cache
-inline constexpr int64_t kTileRows = 8 * kMicroRows;  // of a task
+// Of a slab: longer than a strip of b stays in the first-level cache, for b streams well, but sums
+// that come and go more often do not.
+inline constexpr int64_t kDepth = 512;
+template <class C> inline constexpr int64_t kTileRows = 8 * kStripRows<C>;  // of a task
 template <class C> inline constexpr int64_t kTileColumns = 4 * kMicroColumns<C>;
 
 // Where the product goes: dense rows of the arithmetic type. Its first value is init's, if there is
@@ -24,6 +26,10 @@ template <class C> struct Target {
   const C* init;
   int64_t init_row;
   bool init_column, relu;
+  // Called for every tile of finished sums, while the cache still has them; may be null.
+  void (*finish)(const void* finisher, int64_t row, int64_t row_end, int64_t column,
+                 int64_t column_end) = nullptr;
+  const void* finisher = nullptr;
 };
 
 // A strided matrix of element type T as an operand; `along` runs over rows of a or columns of b.
@@ -56,19 +62,19 @@ struct BlockPlan {
 template <class A, class B>
 BlockPlan plan_blocks(int64_t m, int64_t n, int64_t k, const A& a, const B& b) {
   using C = typename A::C;
-  BlockPlan plan{true, m <= kTileRows ? BMode::by_tile : BMode::shared};
+  BlockPlan plan{true, m <= kTileRows<C> ? BMode::by_tile : BMode::shared};
   const bool small_a = m * k <= 8192 || (m * k <= 32768 && n <= 2 * kMicroColumns<C>);
   if (a.in_place() && (a.along == 1 || a.depth == 1) && small_a) plan.pack_a = false;
   const bool small_b = k * b.depth * int64_t(sizeof(C)) <= 65536;
-  if (b.in_place() && b.along == 1 && (small_b || m <= 2 * kMicroRows)) plan.b = BMode::in_place;
+  if (b.in_place() && b.along == 1 && (small_b || m <= 2 * kStripRows<C>)) plan.b = BMode::in_place;
   return plan;
 }
 
 template <class A, class B> class BlockedProduct {
  public:
   using C = typename A::C;
-  BlockedProduct(int64_t m, int64_t n, int64_t k, const A& a, const B& b, const Target<C>& target,
-                 const C* packed_a = nullptr)
+  BlockedProduct(int64_t m, int64_t n, int64_t k, const A& a, const B& b,
+                 const Target<Sum<C>>& target, const C* packed_a = nullptr)
       : m_(m),
         n_(n),
         k_(k),
@@ -82,7 +88,8 @@ template <class A, class B> class BlockedProduct {
   void run() {
     const int64_t depth = std::min(k_, kDepth);
     const int64_t columns = (n_ + kLanes<C> - 1) / kLanes<C> * kLanes<C>;
-    const Scratch a_slab(plan_.pack_a && !packed_a_ ? size_t(m_ * depth) * sizeof(C) : 0);
+    const int64_t rows = (m_ + kRows - 1) / kRows * kRows;
+    const Scratch a_slab(plan_.pack_a && !packed_a_ ? size_t(rows * depth) * sizeof(C) : 0);
     const Scratch b_slab(plan_.b == BMode::shared ? size_t(columns * depth) * sizeof(C) : 0);
     a_slab_ = a_slab.template as<C>();
     b_slab_ = b_slab.template as<C>();
@@ -90,22 +97,23 @@ template <class A, class B> class BlockedProduct {
   }
 
  private:
-  static constexpr int64_t kColumns = kMicroColumns<C>;
+  static constexpr int64_t kRows = kStripRows<C>, kColumns = kMicroColumns<C>;
 
   void slab(int64_t p, int64_t depth) {
     if (packed_a_) a_slab_ = const_cast<C*>(packed_a_) + m_ * p;
-    const int64_t a_strips = plan_.pack_a && !packed_a_ ? (m_ + kMicroRows - 1) / kMicroRows : 0;
+    const int64_t a_strips = plan_.pack_a && !packed_a_ ? (m_ + kRows - 1) / kRows : 0;
     const int64_t b_strips = plan_.b == BMode::shared ? (n_ + kColumns - 1) / kColumns : 0;
     parallel_for(a_strips + b_strips, grain(depth * kColumns, 1 << 15),
                  [&](int64_t i, int64_t end) {
                    for (; i < end; ++i)
                      i < a_strips ? pack_a(i, p, depth) : pack_b(i - a_strips, p, depth);
                  });
-    const int64_t rows = (m_ + kTileRows - 1) / kTileRows;
+    const int64_t rows = (m_ + kTileRows<C> - 1) / kTileRows<C>;
     const int64_t columns = (n_ + kTileColumns<C> - 1) / kTileColumns<C>;
-    const int64_t tile_work = std::min(m_, kTileRows) * std::min(n_, kTileColumns<C>) * (depth + 1);
+    const int64_t tile_work =
+        std::min(m_, kTileRows<C>) * std::min(n_, kTileColumns<C>) * (depth + 1);
     parallel_for(rows * columns, grain(tile_work, 1 << 18), [&](int64_t i, int64_t end) {
-      for (; i < end; ++i) tile(i % rows * kTileRows, i / rows * kTileColumns<C>, p, depth);
+      for (; i < end; ++i) tile(i % rows * kTileRows<C>, i / rows * kTileColumns<C>, p, depth);
     });
   }
 
@@ -114,8 +122,8 @@ template <class A, class B> class BlockedProduct {
   }
 
   void pack_a(int64_t strip, int64_t p, int64_t depth) const {
-    const int64_t row = strip * kMicroRows;
-    const int width = int(std::min<int64_t>(kMicroRows, m_ - row));
+    const int64_t row = strip * kRows;
+    const int width = int(std::min<int64_t>(kRows, m_ - row));
     a_.pack(a_slab_ + row * depth, width, row, width, width, p, depth);
   }
 
@@ -128,9 +136,10 @@ template <class A, class B> class BlockedProduct {
   }
 
   void tile(int64_t row, int64_t column, int64_t p, int64_t depth) const {
-    const int64_t row_end = std::min(m_, row + kTileRows),
+    const int64_t row_end = std::min(m_, row + kTileRows<C>),
                   column_end = std::min(n_, column + kTileColumns<C>);
     alignas(64) C local[kDepth * kColumns];
+    [[maybe_unused]] const typename Steps<C>::Session session;
     for (int64_t j = column; j < column_end; j += kColumns) {
       const int width = int(std::min(kColumns, column_end - j));
       MicroArgs<C> g;
@@ -148,6 +157,8 @@ template <class A, class B> class BlockedProduct {
       }
       rows_of_tile(g, row, row_end, j, padded(width) / kLanes<C>, p, depth);
     }
+    if (target_.finish && p + depth >= k_)
+      target_.finish(target_.finisher, row, row_end, column, column_end);
   }
 
   void rows_of_tile(MicroArgs<C>& g, int64_t row, int64_t row_end, int64_t column, int vectors,
@@ -159,14 +170,15 @@ template <class A, class B> class BlockedProduct {
     g.relu = target_.relu && p + depth >= k_;
     const bool row_major = !plan_.pack_a && a_.along != 1;
     for (int64_t i = row; i < row_end;) {
-      const int height = int(std::min<int64_t>(kMicroRows, row_end - i));
+      const int height = int(std::min<int64_t>(kRows, row_end - i));
+      g.rows = height;
       g.a = plan_.pack_a ? a_slab_ + i * depth : a_.in_place() + i * a_.along + p * a_.depth;
       g.a_row = plan_.pack_a ? 1 : a_.along;
       g.a_depth = plan_.pack_a ? height : a_.depth;
       g.out = target_.out + i * target_.out_row + column;
-      const C* init = first ? target_.init : target_.out;
+      const Sum<C>* init = first ? target_.init : target_.out;
       g.init = init ? init + i * g.init_row + (g.init_column ? 0 : column) : nullptr;
-      find_micro<C>(height, vectors, row_major)(g);
+      Steps<C>::find(height, vectors, row_major)(g);
       i += height;
     }
   }
@@ -174,7 +186,7 @@ template <class A, class B> class BlockedProduct {
   const int64_t m_, n_, k_;
   const A& a_;
   const B& b_;
-  const Target<C>& target_;
+  const Target<Sum<C>>& target_;
   const BlockPlan plan_;
   const C* const packed_a_;
   C *a_slab_ = nullptr, *b_slab_ = nullptr;

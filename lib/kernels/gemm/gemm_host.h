@@ -1,9 +1,9 @@
 // The matrix product of the host. One matrix: turned so that its output's rows are dense, then a
 // vector product or a blocked one, straight into the output where its type and strides allow, else
-// through a matrix of the arithmetic type that a last pass scales, adds c to, activates and
-// converts.
+// through a matrix of the arithmetic type, which is scaled, added to c, activated and converted
+// tile by tile as its sums get ready. Products of bfloat16 take the processor's own instructions.
 #pragma once
-#include "kernels/gemm/gemm_block.h"
+#include "kernels/gemm/gemm_tile.h"
 #include "kernels/gemm/gemm_vector_product.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -24,39 +24,81 @@ template <class T> HostProduct<T> transposed(const HostProduct<T>& g) {
   return {g.n, g.m, g.k, turn(g.b), turn(g.a), turn(g.c), turn(g.out)};
 }
 
-template <class T>
-void multiply_into(const HostProduct<T>& g, const Target<GemmCompute<T>>& target) {
-  const MatrixSource<T> a{g.a.data, g.a.row, g.a.col}, b{g.b.data, g.b.col, g.b.row};
-  if (g.m == 1 && vector_product<T>(g.n, g.k, a, b, target)) return;
-  BlockedProduct<MatrixSource<T>, MatrixSource<T>>(g.m, g.n, g.k, a, b, target).run();
+inline HalvesView halves_of(const BFloat16* data, int64_t along, int64_t depth, int64_t k) {
+  return {reinterpret_cast<const uint16_t*>(data), along, depth, k};
+}
+
+// False where the processor has no instructions for pairs.
+inline bool multiply_pairs(const HostProduct<BFloat16>& g, const Target<float>& target) {
+#if FLAM_ISA_RANK == 2
+  const HalvesView a = halves_of(g.a.data, g.a.row, g.a.col, g.k),
+                   b = halves_of(g.b.data, g.b.col, g.b.row, g.k);
+  if (isa_rank() >= kIsaTiles) {
+    using Pair = TilePair<AmxTiles>;
+    const TileRows<AmxTiles> rows{a};
+    const PairSource<Pair> columns{b};
+    BlockedProduct<TileRows<AmxTiles>, PairSource<Pair>>(g.m, g.n, tile_depth(g.k), rows, columns,
+                                                         target)
+        .run();
+  } else if (isa_rank() >= kIsaPairs) {
+    using Source = PairSource<DotPair>;
+    const Source rows{a}, columns{b};
+    BlockedProduct<Source, Source>(g.m, g.n, (g.k + 1) / 2, rows, columns, target).run();
+  }
+  return isa_rank() >= kIsaPairs;
+#else
+  (void)g, (void)target;
+  return false;
+#endif
 }
 
 template <class T>
-void finish_rows(const HostProduct<T>& g, const GemmArgs& args, const GemmCompute<T>* sums) {
+void multiply_into(const HostProduct<T>& g, const Target<GemmCompute<T>>& target) {
+  const MatrixSource<T> a{g.a.data, g.a.row, g.a.col}, b{g.b.data, g.b.col, g.b.row};
+  if (g.m == 1 && vector_product<T>(g.n, g.k, a, b, target)) {
+    if (target.finish) target.finish(target.finisher, 0, 1, 0, g.n);
+    return;
+  }
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    if (multiply_pairs(g, target)) return;
+  }
+  BlockedProduct<MatrixSource<T>, MatrixSource<T>>(g.m, g.n, g.k, a, b, target).run();
+}
+
+// From sums to the output.
+template <class T> struct Finisher {
   using C = GemmCompute<T>;
-  const C alpha = gemm_scalar<C>(args.alpha), beta = gemm_scalar<C>(args.beta);
-  const bool dense = g.out.col == 1;
-  parallel_for(g.m, 1 + 16384 / g.n, [&](int64_t row, int64_t end) {
-    for (; row < end; ++row) {
-      const C* from = sums + row * g.n;
-      const T* c = g.c.data + row * g.c.row;
-      T* to = g.out.data + row * g.out.row;
-      if (!g.c.data && dense) {
-        for (int64_t j = 0; j < g.n; ++j) to[j] = gemm_finish<T>(alpha * from[j], args.activation);
-      } else if (dense && g.c.col == 1) {
-        for (int64_t j = 0; j < g.n; ++j) {
-          to[j] = gemm_finish<T>(alpha * from[j] + beta * gemm_load(c + j), args.activation);
-        }
-      } else {
-        for (int64_t j = 0; j < g.n; ++j) {
-          C v = alpha * from[j];
-          if (g.c.data) v += beta * gemm_load(c + j * g.c.col);
-          to[j * g.out.col] = gemm_finish<T>(v, args.activation);
-        }
+  const HostProduct<T>& g;
+  const C* sums;
+  C alpha, beta;
+  Activation activation;
+
+  static void tile(const void* self, int64_t row, int64_t row_end, int64_t column,
+                   int64_t column_end) {
+    const auto& f = *static_cast<const Finisher*>(self);
+    for (; row < row_end; ++row) f.part_of_row(row, column, column_end - column);
+  }
+
+ private:
+  void part_of_row(int64_t row, int64_t column, int64_t n) const {
+    const C* from = sums + row * g.n + column;
+    const T* c = g.c.data + row * g.c.row + column * g.c.col;
+    T* to = g.out.data + row * g.out.row + column * g.out.col;
+    const bool dense = g.out.col == 1;
+    if (!g.c.data && dense) {
+      for (int64_t j = 0; j < n; ++j) to[j] = gemm_finish<T>(alpha * from[j], activation);
+    } else if (dense && g.c.col == 1) {
+      for (int64_t j = 0; j < n; ++j)
+        to[j] = gemm_finish<T>(alpha * from[j] + beta * gemm_load(c + j), activation);
+    } else {
+      for (int64_t j = 0; j < n; ++j) {
+        C v = alpha * from[j];
+        if (g.c.data) v += beta * gemm_load(c + j * g.c.col);
+        to[j * g.out.col] = gemm_finish<T>(v, activation);
       }
     }
-  });
-}
+  }
+};
 
 template <class T> void multiply_matrix(HostProduct<T> g, const GemmArgs& args) {
   using C = GemmCompute<T>;
@@ -71,8 +113,9 @@ template <class T> void multiply_matrix(HostProduct<T> g, const GemmArgs& args) 
     }
   }
   const Scratch sums(size_t(g.m * g.n) * sizeof(C));
-  multiply_into(g, {sums.as<C>(), g.n, nullptr, 0, false, false});
-  finish_rows(g, args, sums.as<C>());
+  const Finisher<T> finisher{g, sums.as<C>(), gemm_scalar<C>(args.alpha), gemm_scalar<C>(args.beta),
+                             args.activation};
+  multiply_into(g, {sums.as<C>(), g.n, nullptr, 0, false, false, &Finisher<T>::tile, &finisher});
 }
 
 template <class T> HostProduct<T> product_of(const GemmArgs& g, int64_t batch) {

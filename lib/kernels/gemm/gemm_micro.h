@@ -6,15 +6,22 @@
 
 namespace flambeau::FLAM_TARGET {
 
+// What the products of packed elements C are summed in.
+template <class C> struct SumOf {
+  using type = C;
+};
+template <class C> using Sum = typename SumOf<C>::type;
+
 template <class C> struct MicroArgs {
   int64_t k;
+  int rows;
   const C* a;
   int64_t a_row, a_depth;
   const C* b;
   int64_t b_depth;  // a row of b is Vectors * lanes elements, readable to the end
-  C* out;
+  Sum<C>* out;
   int64_t out_row;
-  const C* init;  // null: zero
+  const Sum<C>* init;  // null: zero
   int64_t init_row;
   bool init_column;  // one initial value for each row
   bool relu;
@@ -25,7 +32,7 @@ template <class C, int Rows, int Vectors> struct Tile {
   static constexpr int kWidth = kLanes<C>;
   Vector<C> v[Rows][Vectors];
 
-  FLAM_FN void start(const MicroArgs<C>& g) {
+  template <class Args> FLAM_FN void start(const Args& g) {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 8
@@ -44,7 +51,7 @@ template <class C, int Rows, int Vectors> struct Tile {
     }
   }
 
-  FLAM_FN void finish(const MicroArgs<C>& g) {
+  template <class Args> FLAM_FN void finish(const Args& g) {
     if (g.relu) {
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
@@ -106,6 +113,7 @@ inline constexpr int kMicroRows = 6;
 inline constexpr int kMicroRows = 4;
 #endif
 inline constexpr int kMicroVectors = 2;
+template <class C> inline constexpr int kStripRows = kMicroRows;
 template <class C> inline constexpr int kMicroColumns = kMicroVectors * kLanes<C>;
 
 template <class C, bool RowMajor, int Vectors, size_t... I>
@@ -114,13 +122,19 @@ constexpr Micro<C> micro_of(int rows, std::index_sequence<I...>) {
   return table[rows - 1];
 }
 
-template <class C> Micro<C> find_micro(int rows, int vectors, bool row_major) {
-  using Heights = std::make_index_sequence<size_t(kMicroRows)>;
-  if (vectors == 2) {
-    return row_major ? micro_of<C, true, 2>(rows, Heights{})
-                     : micro_of<C, false, 2>(rows, Heights{});
+// How strips of packed elements C are multiplied: a step for every number of rows and of vectors,
+// and what a thread needs for the time of a tile.
+template <class C> struct Steps {
+  struct Session {};
+  static Micro<C> find(int rows, int vectors, bool row_major) {
+    using Heights = std::make_index_sequence<size_t(kMicroRows)>;
+    if (vectors == 2) {
+      return row_major ? micro_of<C, true, 2>(rows, Heights{})
+                       : micro_of<C, false, 2>(rows, Heights{});
+    }
+    return row_major ? micro_of<C, true, 1>(rows, Heights{})
+                     : micro_of<C, false, 1>(rows, Heights{});
   }
-  return row_major ? micro_of<C, true, 1>(rows, Heights{}) : micro_of<C, false, 1>(rows, Heights{});
-}
+};
 
 }  // namespace flambeau::FLAM_TARGET

@@ -26,10 +26,10 @@ void pack_dense_strip(C* to, int64_t pitch, const T* from, int64_t depth, int64_
   }
 }
 
-// Runs along k: squares of lanes x lanes are transposed in registers.
-template <class T, class C = GemmCompute<T>>
-void pack_crossing_strip(C* to, int64_t pitch, const T* from, int64_t along, int64_t k, int width,
-                         int padded) {
+// Runs along k: squares of lanes x lanes are transposed in registers. load(i, p, columns) are
+// elements p .. p + columns of row i.
+template <class C, class Load>
+void pack_crossing(C* to, int64_t pitch, Load load, int64_t k, int width, int padded) {
   constexpr int lanes = kLanes<C>;
   for (int i = 0; i < width; i += lanes) {
     const int rows = width - i < lanes ? width - i : lanes;
@@ -39,10 +39,7 @@ void pack_crossing_strip(C* to, int64_t pitch, const T* from, int64_t along, int
       Vector<C> v[lanes];
 #pragma GCC unroll 16
       for (int r = 0; r < lanes; ++r) {
-        const T* row = from + (i + r) * along + p;
-        v[r] = r >= rows          ? Vector<C>{}
-               : columns == lanes ? load_as(row)
-                                  : load_part_as(row, columns);
+        v[r] = r >= rows ? Vector<C>{} : load(i + r, p, columns);
       }
       transpose<C>(v);
       C* at = to + p * pitch + i;
@@ -52,6 +49,16 @@ void pack_crossing_strip(C* to, int64_t pitch, const T* from, int64_t along, int
       }
     }
   }
+}
+
+template <class T, class C = GemmCompute<T>>
+void pack_crossing_strip(C* to, int64_t pitch, const T* from, int64_t along, int64_t k, int width,
+                         int padded) {
+  const auto load = [=](int i, int64_t p, int columns) {
+    const T* row = from + i * along + p;
+    return columns == kLanes<C> ? load_as(row) : load_part_as(row, columns);
+  };
+  pack_crossing<C>(to, pitch, load, k, width, padded);
 }
 
 template <class T, class C = GemmCompute<T>>
