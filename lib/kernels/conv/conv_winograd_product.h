@@ -98,7 +98,7 @@ template <class T, int Taps> class WinogradProduct {
       for_tiles(tiles, [&](int64_t at, int64_t count) {
         m.a = images + e * images_.place + at * images_.pitch;
         m.out = products + e * products_.place + at * products_.pitch;
-        find_micro<float>(int(count), strip.vectors, true)(m);
+        Steps<float>::find(int(count), strip.vectors, true)(m);
       });
     }
   }

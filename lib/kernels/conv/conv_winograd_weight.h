@@ -99,7 +99,7 @@ template <class T, int Taps> class WinogradWeight {
           m.a = images() + e * images_.place + at;
           m.out = sums + (e * g_.channels + at) * p_.rows + first;
           m.init = m.out;
-          find_micro<float>(int(count), strip.vectors, false)(m);
+          Steps<float>::find(int(count), strip.vectors, false)(m);
         });
       }
     });
