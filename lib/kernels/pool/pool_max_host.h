@@ -117,9 +117,16 @@ template <class T> struct MaxPoolRow {
   }
 };
 
+// Elements that the window of an output meets, about: it may be far wider than the image.
+inline int64_t pool_window_work(const PoolArgs& g) {
+  int64_t work = 1;
+  for (int d = 0; d < kConvDims; ++d) work *= pool_min(g.kernel[d], g.in[d]);
+  return work;
+}
+
 template <class T> void max_rows(const PoolArgs& g) {
   const int64_t lines = g.out[0] * g.out[1];
-  const int64_t work = g.out[2] * g.kernel[0] * g.kernel[1] * g.kernel[2];
+  const int64_t work = 1 + g.out[2] * pool_window_work(g);
   parallel_for(g.images * g.channels * lines, 1 + 16384 / work, [&](int64_t i, int64_t end) {
     MaxPoolRow<T> row;
     for (; i < end; ++i) {
@@ -178,7 +185,7 @@ template <class T> struct MaxPoolPixel {
 
 template <class T> void max_pixels(const PoolArgs& g) {
   const int64_t lines = g.out[0] * g.out[1];
-  const int64_t work = g.channels * g.out[2] * g.kernel[0] * g.kernel[1] * g.kernel[2];
+  const int64_t work = 1 + g.channels * g.out[2] * pool_window_work(g);
   parallel_for(g.images * lines, 1 + 16384 / work, [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
       const int64_t n = i / lines, d = i % lines / g.out[1], h = i % g.out[1];
