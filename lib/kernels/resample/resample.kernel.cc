@@ -25,12 +25,13 @@ template <class T> FLAM_FN void resample_element(const ResampleArgs& g, int64_t 
   using C = Compute<T>;
   const ResampleTaps<C> td(g.band[0], d), th(g.band[1], h), tw(g.band[2], w);
   const T* x = reinterpret_cast<const T*>(g.x.data) + n * g.x.outer + c * g.x.inner;
-  C sum = 0;
+  const bool none = td.count == 0 || th.count == 0 || tw.count == 0;
+  C sum = none ? C(0) : C(-0.0);  // -0 + x is x, also for x = -0
   for (int64_t i = 0; i < td.count; ++i) {
-    C plane = 0;
+    C plane = C(-0.0);
     for (int64_t j = 0; j < th.count; ++j) {
       const T* line = x + (td.first + i) * g.x.space[0] + (th.first + j) * g.x.space[1];
-      C along = 0;
+      C along = C(-0.0);
       for (int64_t k = 0; k < tw.count; ++k) {
         along += tw.weight(k) * load(line + (tw.first + k) * g.x.space[2]);
       }

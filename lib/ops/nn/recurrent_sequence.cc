@@ -118,10 +118,12 @@ struct Cell {
   const Kernel& kernel;
   CellArgs args{};
   SmallVector<Access, 12> accesses{};
+  SmallVector<Tensor, 12> operands{};  // some are made for this launch
 
   CellRows rows(const Tensor& t, bool write) {
     if (!t.defined()) return {};
     accesses.push_back(write ? writes(t) : reads(t));
+    operands.push_back(t);
     return {static_cast<char*>(t.data()), t.dim() == 1 ? 0 : t.strides()[0]};
   }
   CellRows in(const Tensor& t) { return rows(t, false); }
