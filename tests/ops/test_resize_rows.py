@@ -94,3 +94,26 @@ def test_nearest_takes_elements_as_they_are(dtype, device):
     rows, columns = np.arange(11) * 5 // 11, np.arange(40) * 7 // 40
     want = x.cpu().numpy()[:, :, rows][..., columns]
     assert np.array_equal(y, want) and np.array_equal(np.signbit(y), np.signbit(want))
+
+
+@pytest.mark.parametrize("option", [m for m in MODES if m["mode"] != "nearest"], ids=str)
+@pytest.mark.parametrize("channels", [3, 20])
+def test_bytes_are_resized_as_integers(option, channels, device):
+    rng = np.random.default_rng(8)
+    for sizes, out in SIZES:
+        array = rng.integers(0, 256, (2, channels, *sizes))
+        x = torch.tensor(array).to(torch.uint8).to(device)
+        if channels == 20:
+            x = x.to(memory_format=torch.channels_last)
+        y = torch.nn.functional.interpolate(x, out, **option).cpu().numpy()
+        align, smooth = option.get("align_corners"), option.get("antialias", False)
+        for axis in (3, 2):
+            n, m = array.shape[axis], out[axis - 2]
+            weights = images.resampled(n, m, option["mode"], align, n / m, smooth)
+            digits = 0
+            while digits < 22 and np.floor(0.5 + weights.max() * 2 ** (digits + 1)) < 2**15:
+                digits += 1
+            whole = np.trunc(weights * 2**digits + np.copysign(0.5, weights)).astype(np.int64)
+            sums = np.moveaxis(np.tensordot(array, whole, (axis, 1)), -1, axis)
+            array = np.clip((sums + 2 ** (digits - 1)) >> digits, 0, 255)
+        assert np.array_equal(y, array)

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/gemm/gemm_vector.h"
-#include "kernels/resample/resample.h"
+#include "kernels/resample/resample_value.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -122,27 +122,24 @@ template <class C> struct Divisors {
   }
 };
 
-// Bytes, which only move, are floats meanwhile.
-template <class T>
-using BandValue = std::conditional_t<std::is_integral_v<T>, float, Compute<T>>;
-
 // n elements, dense and in the type that is computed in.
-template <class T> void widen(BandValue<T>* to, const T* from, int64_t step, int64_t n) {
+template <class C, class T> void widen(C* to, const T* from, int64_t step, int64_t n) {
   int64_t i = 0;
   if constexpr (!std::is_integral_v<T>) {
-    constexpr int64_t wide = kLanes<Compute<T>>;
-    for (; step == 1 && i + wide <= n; i += wide) {
-      store_vector<Compute<T>>(to + i, load_as(from + i));
+    for (; step == 1 && i + kLanes<C> <= n; i += kLanes<C>) {
+      store_vector<C>(to + i, load_as(from + i));
     }
+  } else if (step == 1) {
+    for (; i < n; ++i) to[i] = C(from[i]);
   }
-  for (; i < n; ++i) to[i] = load(from + i * step);
+  for (; i < n; ++i) to[i] = C(load(from + i * step));
 }
 
-template <class T> void narrow_line(T* to, const BandValue<T>* from, int64_t step, int64_t n) {
+template <class C, class T> void narrow_line(T* to, const C* from, int64_t step, int64_t n) {
   if (step == 1) {
-    for (int64_t i = 0; i < n; ++i) to[i] = narrow<T>(from[i]);
+    for (int64_t i = 0; i < n; ++i) to[i] = resampled<T>(from[i]);
   } else {
-    for (int64_t i = 0; i < n; ++i) to[i * step] = narrow<T>(from[i]);
+    for (int64_t i = 0; i < n; ++i) to[i * step] = resampled<T>(from[i]);
   }
 }
 

@@ -11,8 +11,7 @@
 
 namespace flambeau::FLAM_TARGET {
 
-template <class T> struct BandImage {
-  using C = BandValue<T>;
+template <class T, class C = BandValue<T>> struct BandImage {
   int64_t images, channels, in[kConvDims], out[kConvDims];
   ConvOperand x, y;
   Taps<C> taps[kConvDims];

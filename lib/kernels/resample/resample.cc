@@ -29,7 +29,9 @@ void run_resample(const char* op, const Tensor& y, const Tensor& x,
                  b.weights ? static_cast<const char*>(b.weights.data()) : nullptr, b.taps};
     accesses.push_back(reads(b.first));
     accesses.push_back(reads(b.count));
-    if (b.weights) accesses.push_back(reads(b.weights));
+    if (!b.weights) continue;
+    g.wide |= b.weights.dtype() == Dtype::f64;
+    accesses.push_back(reads(b.weights));
   }
   const KernelFn fn = kResample.find(op, y.device(), y.dtype());
   if (y.numel() == 0) return;

@@ -9,7 +9,7 @@ namespace flambeau {
 struct Band {
   Tensor first, count;  // i64 [out]
   int64_t taps;         // the most of an element
-  Tensor weights;       // [out, taps], f32 or f64 as the elements are computed; undefined: all 1
+  Tensor weights;  // [out, taps], as elements are computed, of bytes f32 or f64; undefined: all 1
 };
 
 // y [n, c, ...] from x [n, c, ...]; one band per spatial dimension.
@@ -30,6 +30,7 @@ struct ResampleArgs {
   int64_t in[kConvDims], out[kConvDims];
   ResampleBand band[kConvDims];
   ConvOperand x, y;
+  bool wide;  // weights are f64
 };
 
 extern constinit Kernel kResample;

@@ -83,8 +83,22 @@ struct Matrix {
         weights.data_as<double>()[o * taps + k] = k < rows[o].size() ? rows[o][k] : 0;
       }
     }
-    return {b.first, b.count, b.taps,
-            to(weights, device, dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32)};
+    const bool wide = dtype == Dtype::f64 || (dtype == Dtype::u8 && !is_exact_in_floats());
+    return {b.first, b.count, b.taps, to(weights, device, wide ? Dtype::f64 : Dtype::f32)};
+  }
+
+  // Whether sums of bytes times these weights, and a half, are multiples of what a float holds.
+  bool is_exact_in_floats() const {
+    double most = 0, unit = 1;
+    for (const auto& row : rows) {
+      double sum = 0;
+      for (double w : row) {
+        sum += std::abs(w);
+        while (w / unit != std::round(w / unit)) unit /= 2;
+      }
+      most = std::max(most, sum);
+    }
+    return most * 255 + 1 <= std::ldexp(unit, 24);
   }
 };
 
@@ -114,10 +128,10 @@ Tensor resample(const Op& op, const Tensor& x, DimsView sizes,
 }
 
 // Images of bytes as torch resamples them: one dimension after the other, the last one first, with
-// weights of at most 15 binary digits, each time rounded to bytes. Sums of f64 are exact here.
+// weights of at most 15 binary digits, each time rounded to bytes.
 Tensor resample_bytes(const Op& op, const Tensor& x, DimsView sizes,
                       const SmallVector<Matrix, kConvDims>& matrices) {
-  Tensor y = to_dtype(x, Dtype::f64);
+  Tensor y = x;
   Dims now(x.sizes());
   for (size_t d = matrices.size(); d-- > 0;) {
     SmallVector<Matrix, kConvDims> one;
@@ -126,9 +140,8 @@ Tensor resample_bytes(const Op& op, const Tensor& x, DimsView sizes,
     }
     now[d + 2] = sizes[d + 2];
     y = resample(op, y, now, one);
-    y = clamp(floor(add(y, num(0.5))), num(0.0), num(255.0));
   }
-  return to_dtype(y, Dtype::u8);
+  return y;
 }
 
 // ---- the matrices

@@ -33,6 +33,40 @@ Tensor turned(const Tensor& t) {
   return alias(t, Dims{t.size(1), t.size(0)}, Dims{t.strides()[1], t.strides()[0]}, t.offset());
 }
 
+// The second operand of every step's product. On the host its columns lie in strips, each of which
+// the product reads where it is while it stays in the first caches, instead of packing it anew.
+class StepProduct {
+ public:
+  StepProduct(const Tensor& b, size_t steps) : b_(b) {
+    constexpr int64_t in_place = 1 << 16, width = 32;
+    const int64_t n = b.size(1), bytes = b.size(0) * width * int64_t(b.element_size());
+    if (kernel_column(b.device()) != KernelColumn::host || is_half(b.dtype()) || steps < 4) return;
+    if (bytes > in_place || n % width != 0) return;
+    width_ = width;
+    strips_ = contiguous(alias(b, Dims{n / width_, b.size(0), width_},
+                               Dims{width_ * b.strides()[1], b.strides()[0], b.strides()[1]},
+                               b.offset()));
+  }
+
+  // out = a @ b + c; out may be c.
+  void run(const Tensor& out, const Tensor& a, const Tensor& c) const {
+    if (width_ == 0) return run_gemm(kSequenceOp, out, a, b_, {.c = c ? &c : nullptr});
+    const Tensor added = c ? by_strips(c) : c;
+    run_gemm(kSequenceOp, by_strips(out), a, strips_, {.c = c ? &added : nullptr});
+  }
+
+ private:
+  Tensor by_strips(const Tensor& t) const {
+    const int64_t n = strips_.size(0);
+    if (t.dim() == 1) return alias(t, Dims{n, 1, width_}, Dims{width_, 0, 1}, t.offset());
+    return alias(t, Dims{n, t.size(0), width_}, Dims{width_, t.strides()[0], 1}, t.offset());
+  }
+
+  const Tensor b_;
+  Tensor strips_;
+  int64_t width_ = 0;
+};
+
 // Where rows of each step lie, and in which order steps are made.
 struct Steps {
   Batches count;
@@ -84,10 +118,12 @@ struct Cell {
   const Kernel& kernel;
   CellArgs args{};
   SmallVector<Access, 12> accesses{};
+  SmallVector<Tensor, 12> operands{};  // some are made for this launch
 
   CellRows rows(const Tensor& t, bool write) {
     if (!t.defined()) return {};
     accesses.push_back(write ? writes(t) : reads(t));
+    operands.push_back(t);
     return {static_cast<char*>(t.data()), t.dim() == 1 ? 0 : t.strides()[0]};
   }
   CellRows in(const Tensor& t) { return rows(t, false); }
@@ -122,7 +158,7 @@ Made make(const Call& c, Recurrence kind, const Steps& steps, bool keep) {
   if (cell) m.cells = dense(rows, width);
   if (parts > 1) m.gates = dense(keep ? rows : steps.count[0], 4 * width);
   const Tensor hidden = project ? dense(steps.count[0], width) : Tensor();
-  const Tensor across = turned(weight);
+  const StepProduct across(turned(weight), steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     const size_t t = steps.made(i);
     const int64_t n = steps.count[t];
@@ -131,7 +167,7 @@ Made make(const Call& c, Recurrence kind, const Steps& steps, bool keep) {
     const Tensor gates = parts == 1 ? states : keep ? steps.of(m.gates, t) : rows_of(m.gates, 0, n);
     const Tensor product = alias(gates, Dims{n, parts * width}, gates.strides(), gates.offset());
     const Tensor& added = kind == Recurrence::gru ? bias : input;
-    run_gemm(kSequenceOp, product, before, across, {.c = added ? &added : nullptr});
+    across.run(product, before, added);
     Cell k{cell_of(kind)};
     const Tensor h_now = project ? rows_of(hidden, 0, n) : states;
     k.args.gates = k.out(gates);
@@ -277,6 +313,7 @@ struct SequenceBackward {
     const Device device = v.states.device();
     const Tensor none = zeros(Dims{std::max(width, v.h.size(1))}, dtype, device);
     const Tensor dy = d_states ? contiguous(d_states) : none;
+    const StepProduct back(v.weight, steps.size());
     Walked w{{}, {}, {}, zeros_as(v.h), v.c ? zeros_as(v.c) : v.c};
     w.gates = flambeau::empty(Dims{rows, parts}, dtype, device);
     w.state = kind == Recurrence::gru ? flambeau::empty_like(w.gates) : w.gates;
@@ -309,8 +346,7 @@ struct SequenceBackward {
         k.args.h = k.in(steps.of(v.states, t));
       }
       k.run(v.states, n, width);
-      run_gemm(kSequenceOp, dh, steps.of(w.state, t), v.weight,
-               {.c = kind == Recurrence::gru ? &dh : nullptr});
+      back.run(dh, steps.of(w.state, t), kind == Recurrence::gru ? dh : Tensor());
     }
     return w;
   }

@@ -1,0 +1,78 @@
+"""Sequences of recurrent layers, whose steps read their weights in strips, against their cells step
+by step: sizes that strips divide and not, packed sequences both ways, and the gradient that walks
+by kernels against the one that is written in operations.
+"""
+
+import flambeau as torch
+import numpy as np
+import pytest
+
+CELLS = {"LSTM": torch.nn.LSTMCell, "GRU": torch.nn.GRUCell, "RNN": torch.nn.RNNCell}
+CLOSE = {torch.float32: 2e-5, torch.float64: 1e-12}
+
+
+def by_cells(layer, kind, x, lengths):
+    """Outputs [n, length, features] of sequences, zeros behind their ends."""
+    cells = []
+    for suffix in ("", "_reverse")[: 1 + layer.bidirectional]:
+        cell = CELLS[kind](layer.input_size, layer.hidden_size)
+        for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+            delattr(cell, name)
+            setattr(cell, name, getattr(layer, f"{name}_l0{suffix}"))
+        cells.append(cell)
+    rows = []
+    for n, length in enumerate(lengths):
+        sides = []
+        for direction, cell in enumerate(cells):
+            state, made = None, [None] * length
+            for t in range(length)[:: -1 if direction else 1]:
+                state = cell(x[n, t : t + 1], state)
+                made[t] = state[0] if kind == "LSTM" else state
+            sides.append(torch.cat(made, 0))
+        row = torch.cat(sides, 1)
+        rest = torch.zeros(x.shape[1] - length, row.shape[1], dtype=x.dtype, device=x.device)
+        rows.append(torch.cat([row, rest], 0))
+    return torch.stack(rows, 0)
+
+
+@pytest.mark.parametrize("dtype", CLOSE, ids=str)
+@pytest.mark.parametrize("hidden", [24, 32])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("lengths", [(6, 6, 6), (7, 4, 4, 2)], ids=str)
+@pytest.mark.parametrize("kind", CELLS)
+def test_steps(kind, lengths, bidirectional, hidden, dtype, device):
+    torch.manual_seed(7)
+    layer = getattr(torch.nn, kind)(5, hidden, batch_first=True, bidirectional=bidirectional)
+    layer = layer.to(dtype).to(device)
+    x = torch.randn(len(lengths), max(lengths), 5).to(dtype).to(device).requires_grad_()
+    utils = torch.nn.utils.rnn
+    packed = utils.pack_padded_sequence(x, torch.tensor(lengths), batch_first=True)
+    y, last = layer(packed)
+    y = utils.pad_packed_sequence(y, batch_first=True)[0]
+    want = by_cells(layer, kind, x, lengths)
+    close = CLOSE[dtype]
+    assert np.allclose(*(t.detach().cpu().numpy() for t in (y, want)), close, close)
+    h = last[0] if kind == "LSTM" else last
+    ends = torch.stack([want[n, k - 1, :hidden] for n, k in enumerate(lengths)], 0)
+    assert np.allclose(*(t.detach().cpu().numpy() for t in (h[0], ends)), close, close)
+
+    leaves, slope = [x, *layer.parameters()], torch.randn(*y.shape).to(dtype).to(device)
+    plain = torch.autograd.grad(y, leaves, slope, retain_graph=True)
+    again = torch.autograd.grad(y, leaves, slope, create_graph=True)
+    cells = torch.autograd.grad(want, leaves, slope)
+    for name, got, written, expected in zip(["x", *layer._parameters], plain, again, cells):
+        size = expected.abs().max().item()
+        for g in (got, written):
+            apart = (g.detach() - expected).abs().max().item()
+            assert apart <= 4 * close * size, name
+
+
+def test_an_output_may_be_changed(device):
+    layer, x = torch.nn.GRU(4, 8).to(device), torch.randn(5, 2, 4).to(device)
+    y, _ = layer(x)
+    slope = torch.ones_like(y)
+    kept = torch.autograd.grad(y, layer.weight_hh_l0, slope, retain_graph=True)[0]
+    z, _ = layer(x)
+    z.mul_(2.0)  # as in torch, where it is no part of what the gradient reads
+    changed = torch.autograd.grad(z, layer.weight_hh_l0, slope)[0]
+    assert np.allclose(changed.cpu().numpy(), 2 * kept.cpu().numpy(), 1e-5, 1e-6)
