@@ -41,6 +41,7 @@ struct Launch {
   MapLoop loop;
   int64_t inner, block;  // lengths of an inner run, and of a block where any is needed
   bool flat = true, turned = false;
+  bool dense = true;  // every side along an inner run
   Side side[kMapOperands];
 };
 
@@ -171,7 +172,7 @@ void run_row(const Launch& l, char* const* row, int64_t m, Block* block, int64_t
 void run_each(const Launch& l, char** row, const int64_t* step, int64_t rows, int64_t m,
               Block* block, int64_t* filled) {
   for (int64_t r = 0; r < rows; ++r) {
-    run_row(l, row, m, block, filled);
+    l.dense ? l.loop(l.a.params, row, m) : run_row(l, row, m, block, filled);
     for (int o = 0; o < l.operands; ++o) row[o] += step[o];
   }
 }
@@ -244,13 +245,16 @@ void run_tile(const Launch& l, const Launch& in_tile, char* const* at, int64_t r
 void run_turned(const Launch& l) {
   const int last = l.a.ndim - 1;
   Launch in_tile = l;
+  in_tile.dense = true;
   int64_t width = 1;
   for (int o = 0; o < l.operands; ++o) {
     Side& s = in_tile.side[o];
     width = std::max(width, s.element->width);
-    if (!s.turned) continue;
-    s.step = s.element->bytes;
-    s.dense = s.element->width == s.step;
+    if (s.turned) {
+      s.step = s.element->bytes;
+      s.dense = s.element->width == s.step;
+    }
+    in_tile.dense &= s.dense;
   }
   const int64_t most = kTileBytes / width;
   in_tile.block = most;
@@ -270,19 +274,19 @@ void run_turned(const Launch& l) {
 }  // namespace
 
 void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop) {
-  Launch l{a, operands, loop, a.ndim ? a.size[a.ndim - 1] : 1, a.numel, true, false, {}};
+  Launch l{a, operands, loop, a.ndim ? a.size[a.ndim - 1] : 1, a.numel, true, false, true, {}};
   const bool moved = !loop && types[0] == types[1];
   int64_t width = 1;
-  bool blocks = l.inner < kLongRun, shared = loop;
+  bool shared = loop;
   for (int o = 0; o < operands; ++o) {
     const Side& s = l.side[o] = side_of(a, o, types[o], moved);
     l.flat &= s.flat;
     l.turned |= s.turned;
-    blocks |= !s.dense;
+    l.dense &= s.dense;
     shared &= s.dense || s.step == 0;
     width = std::max(width, s.element->width);
   }
-  if (blocks) {
+  if (!l.dense || l.inner < kLongRun) {
     l.block = shared && l.inner >= kLongRun ? kShared : kBlockBytes / width;
     int64_t period = 1;  // whole ones, so that what begins again is gathered once
     for (int o = 1; o < operands; ++o)
