@@ -30,14 +30,16 @@ std::vector<Tensor> views(const Tensor& t) {
           alias(t, sizes, Dims{all, c, -1}, c - 1),
           alias(t, sizes, Dims{all, -1, r}, r - 1),
           alias(t, Dims{p, r, c / 2}, Dims{all, c, 2}, 0),
+          alias(t, Dims{p, r, c / 3}, Dims{all, c, 3}, 0),
+          alias(t, Dims{p, r, c / 5}, Dims{all, c, 5}, 0),
           alias(t, sizes, Dims{0, 0, 1}, 0),
           alias(t, sizes, Dims{all, c, 0}, 0),
           alias(t, sizes, Dims{0, 0, 0}, 0)};
 }
 
-const Dims kSizes[] = {{1, 1, 1},   {2, 3, 5},    {1, 8, 9},     {3, 15, 17},
-                       {2, 16, 16}, {2, 31, 130}, {1, 65, 64},   {2, 33, 257},
-                       {1, 70, 67}, {1, 20, 530}, {1, 17, 1100}, {40, 16, 33}};
+const Dims kSizes[] = {{1, 1, 1},     {2, 3, 5},    {1, 8, 9},    {3, 15, 17}, {2, 16, 16},
+                       {2, 31, 130},  {1, 65, 64},  {2, 33, 257}, {1, 70, 67}, {1, 20, 530},
+                       {1, 17, 1100}, {40, 16, 33}, {2, 6000, 3}};
 
 template <class T> void copies() {
   for (const Dims& sizes : kSizes) {
@@ -67,6 +69,20 @@ TEST(Map, CopiesOfHalvesAreBitwise) {
   run_cast(y, transposed(x, 0, 1));
   for (int64_t i = 0; i < y.numel(); ++i)
     ASSERT_EQ(y.data_as<uint16_t>()[i], x.data_as<uint16_t>()[i % 40 * 48 + i / 40]);
+}
+
+// Neither side of such a copy is dense in the type between.
+TEST(Map, ConvertsOneHalfToTheOther) {
+  for (const Dims& sizes : {Dims{3, 700, 5}, Dims{2, 5, 1500}}) {
+    const Tensor x = numbers<BFloat16>(sizes);
+    for (const Tensor& from : views(x)) {
+      const Tensor to = empty(from.sizes(), Dtype::f16, kCpu);
+      run_cast(to, from);
+      const std::vector<BFloat16> want = values_of<BFloat16>(from);
+      for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_EQ(float(to.data_as<Half>()[i]), float(want[i]));
+    }
+  }
 }
 
 template <class T> void sums() {

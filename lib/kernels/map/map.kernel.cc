@@ -4,6 +4,8 @@
 // neighbours lie along the rows before the last dimension is turned for several rows at once.
 #include "kernels/map/map_loop.h"
 #if !defined(FLAM_DEVICE_SOURCE)
+#include <span>
+
 #include "base/thread_pool.h"
 #include "kernels/map/map_element.h"
 #include "kernels/map/map_transpose.h"
@@ -15,9 +17,9 @@ namespace {
 constexpr int64_t kBlockBytes = 4096;
 // Inner runs from this length are worked on one by one, so that dense ones need no block.
 constexpr int64_t kLongRun = 128;
-constexpr int64_t kMovedRun = 16;  // where there is no loop to enter
 // Of an operand that an inner run shares: elements that are filled once and used again and again.
 constexpr int64_t kShared = 256;
+constexpr int64_t kGrain = 16384;
 constexpr int64_t kTileRows = 16, kTileBytes = 1024;  // of a turned operand, in a block's type
 
 using Block = char[kBlockBytes];
@@ -26,10 +28,10 @@ struct Side {  // one operand
   const Element* element;
   char* base;
   const int64_t* stride;  // by dimension
-  int64_t step;           // within an inner run
+  int64_t step, row;      // within an inner run, and from one to the next
+  int64_t period;         // elements after which the side begins again
   bool dense;             // along an inner run, and in the computed type
   bool flat;              // along the whole index space, and in the computed type
-  bool constant;          // one element for the whole index space
   bool turned;            // dense along the dimension before the last
 };
 
@@ -39,6 +41,7 @@ struct Launch {
   MapLoop loop;
   int64_t inner, block;  // lengths of an inner run, and of a block where any is needed
   bool flat = true, turned = false;
+  bool dense = true;  // every side along an inner run
   Side side[kMapOperands];
 };
 
@@ -52,39 +55,49 @@ Side side_of(const MapArgs& a, int o, Dtype type, bool moved) {
   const int64_t bytes = s.element->bytes;
   s.step = a.ndim ? s.stride[a.ndim - 1] : bytes;
   s.dense = s.step == bytes && s.element->width == bytes;
+  s.row = a.ndim > 1 ? s.stride[a.ndim - 2] : 0;
   s.flat = s.dense;
-  s.constant = true;
-  int64_t expected = bytes;
-  for (int d = a.ndim - 1; d >= 0; --d) {
-    s.flat &= s.stride[d] == expected;
-    s.constant &= s.stride[d] == 0;
-    expected *= a.size[d];
+  s.period = 1;
+  for (int64_t d = a.ndim - 1, upto = 1; d >= 0; --d) {
+    s.flat &= s.stride[d] == upto * bytes;
+    upto *= a.size[d];
+    if (s.stride[d]) s.period = upto;
   }
   s.turned =
       o && a.data[o] && a.ndim > 1 && s.step && s.step != bytes && s.stride[a.ndim - 2] == bytes;
   return s;
 }
 
-// Calls run(address, done, m) for the inner runs that elements [begin, begin + n) of a side
-// consist of.
-template <class Run>
-void for_runs(const Launch& l, const Side& s, int64_t begin, int64_t n, Run&& run) {
+// Calls run(addresses, done, rows, m) for the inner runs that elements [begin, begin + n) consist
+// of, whole ones by rows.
+template <class Run> void for_runs(const Launch& l, std::span<const Side> sides, int64_t begin,
+                                   int64_t n, const Run& run) {
   const int last = l.a.ndim - 1;
   int64_t index[kMapDims] = {}, rest = begin / l.inner, at = begin % l.inner;
-  char* row = s.base;
+  char* row[kMapOperands];
+  const auto move = [&](int d, int64_t by) {
+    for (size_t o = 0; o < sides.size(); ++o) row[o] += by * sides[o].stride[d];
+  };
+  for (size_t o = 0; o < sides.size(); ++o) row[o] = sides[o].base + at * sides[o].step;
   for (int d = last - 1; d >= 0 && rest; --d) {
     index[d] = rest % l.a.size[d];
     rest /= l.a.size[d];
-    row += index[d] * s.stride[d];
+    move(d, index[d]);
   }
-  for (int64_t done = 0; done < n; at = 0) {
+  for (int64_t done = 0; done < n;) {
     const int64_t m = std::min(l.inner - at, n - done);
-    run(row + at * s.step, done, m);
-    done += m;
-    for (int d = last - 1; d >= 0; --d) {
-      row += s.stride[d];
-      if (++index[d] < l.a.size[d]) break;
-      row -= s.stride[d] * l.a.size[d];
+    int64_t rows = 1;
+    if (m == l.inner && last > 0)
+      rows = std::min(l.a.size[last - 1] - index[last - 1], (n - done) / m);
+    run(row, done, rows, m);
+    done += rows * m;
+    if (at) move(last, -at);
+    at = 0;
+    for (int d = last - 1; d >= 0; --d, rows = 1) {
+      move(d, rows);
+      index[d] += rows;
+      if (index[d] < l.a.size[d]) break;
+      move(d, -l.a.size[d]);
       index[d] = 0;
     }
   }
@@ -95,14 +108,16 @@ char* in_place(const Launch& l, const Side& s, int64_t begin, int64_t n) {
   if (s.flat) return s.base + begin * s.element->bytes;
   if (!s.dense || n > l.inner - begin % l.inner) return nullptr;
   char* first = nullptr;
-  for_runs(l, s, begin, n, [&](char* address, int64_t, int64_t) { first = address; });
+  for_runs(l, {&s, 1}, begin, n, [&](char* const* at, int64_t, int64_t, int64_t) { first = *at; });
   return first;
 }
 
+// ---- short inner runs: several in a block -------------------------------------------------------
+
 void run_blocks(const Launch& l, int64_t begin, int64_t end) {
   alignas(64) Block block[kMapOperands];
-  int64_t filled[kMapOperands] = {};
-  while (begin < end) {
+  int64_t filled[kMapOperands] = {};  // with what every block has
+  for (; begin < end; begin += l.block) {
     const int64_t n = std::min(l.block, end - begin);
     char* data[kMapOperands];
     for (int o = 0; o < l.operands; ++o) {
@@ -111,83 +126,32 @@ void run_blocks(const Launch& l, int64_t begin, int64_t end) {
       if (data[o]) continue;
       data[o] = block[o];
       if (o == 0 || filled[o] >= n) continue;
-      for_runs(l, s, begin, n, [&](const char* from, int64_t done, int64_t m) {
-        s.element->gather(block[o] + done * s.element->width, from, s.step, m);
+      const int64_t width = s.element->width;
+      for_runs(l, {&s, 1}, begin, n, [&](char* const* at, int64_t done, int64_t rows, int64_t m) {
+        s.element->gather(block[o] + done * width, m * width, *at, s.row, s.step, rows, m);
       });
-      if (s.constant) filled[o] = n;
+      if (l.block % s.period == 0) filled[o] = n;
     }
     l.loop(l.a.params, data, n);
     const Side& out = l.side[0];
-    if (data[0] == block[0]) {
-      for_runs(l, out, begin, n, [&](char* to, int64_t done, int64_t m) {
-        out.element->scatter(to, block[0] + done * out.element->width, out.step, m);
-      });
-    }
-    begin += n;
-  }
-}
-
-void copy_blocks(const Launch& l, int64_t begin, int64_t end) {
-  alignas(64) Block block;
-  const Side &out = l.side[0], &in = l.side[1];
-  while (begin < end) {
-    const int64_t n = std::min(l.block, end - begin);
-    char* to = in_place(l, out, begin, n);
-    const char* from = to ? nullptr : in_place(l, in, begin, n);
-    if (!from) {
-      for_runs(l, in, begin, n, [&](const char* run, int64_t done, int64_t m) {
-        in.element->gather((to ? to : block) + done * in.element->width, run, in.step, m);
-      });
-      from = block;
-    }
-    if (!to) {
-      for_runs(l, out, begin, n, [&](char* run, int64_t done, int64_t m) {
-        out.element->scatter(run, from + done * out.element->width, out.step, m);
-      });
-    }
-    begin += n;
+    if (data[0] != block[0]) continue;
+    const int64_t width = out.element->width;
+    for_runs(l, {&out, 1}, begin, n, [&](char* const* at, int64_t done, int64_t rows, int64_t m) {
+      out.element->scatter(*at, out.row, out.step, block[0] + done * width, m * width, rows, m);
+    });
   }
 }
 
 // ---- long inner runs ----------------------------------------------------------------------------
 
-// Calls run(addresses, m) for the parts of inner runs that elements [begin, end) consist of.
-template <class Run> void for_rows(const Launch& l, int64_t begin, int64_t end, const Run& run) {
-  const int last = l.a.ndim - 1;
-  int64_t index[kMapDims] = {}, rest = begin / l.inner, at = begin % l.inner;
-  char* row[kMapOperands];
-  const auto move = [&](int d, int64_t steps) {
-    for (int o = 0; o < l.operands; ++o) row[o] += steps * l.side[o].stride[d];
-  };
-  for (int o = 0; o < l.operands; ++o) row[o] = l.side[o].base + at * l.side[o].step;
-  for (int d = last - 1; d >= 0; --d) {
-    index[d] = rest % l.a.size[d];
-    rest /= l.a.size[d];
-    move(d, index[d]);
-  }
-  while (begin < end) {
-    const int64_t m = std::min(l.inner - at, end - begin);
-    run(row, m);
-    begin += m;
-    if (at) move(last, -at);
-    at = 0;
-    for (int d = last - 1; d >= 0; --d) {
-      move(d, 1);
-      if (++index[d] < l.a.size[d]) break;
-      move(d, -l.a.size[d]);
-      index[d] = 0;
-    }
-  }
-}
-
-// m elements of one inner run. filled[o]: elements of the block that a constant operand has filled.
+// m elements of one inner run. filled[o]: elements that one number for all has filled.
 void run_row(const Launch& l, char* const* row, int64_t m, Block* block, int64_t* filled) {
   const int64_t most = std::min(l.block, m);
   for (int o = 1; o < l.operands; ++o) {
     const Side& s = l.side[o];
     if (s.step || filled[o] >= most) continue;
-    s.element->gather(block[o], row[o], 0, most);
-    if (s.constant) filled[o] = most;
+    s.element->gather(block[o], 0, row[o], 0, 0, 1, most);
+    if (s.period == 1) filled[o] = most;
   }
   const Side& out = l.side[0];
   for (int64_t i = 0; i < m; i += most) {
@@ -196,31 +160,58 @@ void run_row(const Launch& l, char* const* row, int64_t m, Block* block, int64_t
     for (int o = 0; o < l.operands; ++o) {
       const Side& s = l.side[o];
       data[o] = s.dense ? row[o] + i * s.step : block[o];
-      if (o && s.step && !s.dense) s.element->gather(block[o], row[o] + i * s.step, s.step, n);
+      if (o && s.step && !s.dense)
+        s.element->gather(block[o], 0, row[o] + i * s.step, 0, s.step, 1, n);
     }
     l.loop(l.a.params, data, n);
-    if (!out.dense) out.element->scatter(row[0] + i * out.step, block[0], out.step, n);
+    if (!out.dense) out.element->scatter(row[0] + i * out.step, 0, out.step, block[0], 0, 1, n);
+  }
+}
+
+// Rows of m elements; `row` is moved behind them.
+void run_each(const Launch& l, char** row, const int64_t* step, int64_t rows, int64_t m,
+              Block* block, int64_t* filled) {
+  for (int64_t r = 0; r < rows; ++r) {
+    l.dense ? l.loop(l.a.params, row, m) : run_row(l, row, m, block, filled);
+    for (int o = 0; o < l.operands; ++o) row[o] += step[o];
   }
 }
 
 void run_rows(const Launch& l, int64_t begin, int64_t end) {
   alignas(64) Block block[kMapOperands];
-  int64_t filled[kMapOperands] = {};
-  for_rows(l, begin, end, [&](char* const* row, int64_t m) { run_row(l, row, m, block, filled); });
+  int64_t filled[kMapOperands] = {}, step[kMapOperands];
+  for (int o = 0; o < l.operands; ++o) step[o] = l.side[o].row;
+  for_runs(l, {l.side, size_t(l.operands)}, begin, end - begin,
+           [&](char* const* at, int64_t, int64_t rows, int64_t m) {
+             char* row[kMapOperands];
+             std::copy_n(at, l.operands, row);
+             run_each(l, row, step, rows, m, block, filled);
+           });
 }
 
+// From dense rows, to dense rows, or from rows to rows through a block.
 void copy_rows(const Launch& l, int64_t begin, int64_t end) {
-  alignas(64) Block block;
   const Side &out = l.side[0], &in = l.side[1];
-  for_rows(l, begin, end, [&](char* const* row, int64_t m) {
-    if (out.dense) return in.element->gather(row[0], row[1], in.step, m);
-    if (in.dense) return out.element->scatter(row[0], row[1], out.step, m);
-    for (int64_t i = 0; i < m; i += l.block) {
-      const int64_t n = std::min(l.block, m - i);
-      in.element->gather(block, row[1] + i * in.step, in.step, n);
-      out.element->scatter(row[0] + i * out.step, block, out.step, n);
-    }
-  });
+  for_runs(l, {l.side, 2}, begin, end - begin,
+           [&](char* const* at, int64_t, int64_t rows, int64_t m) {
+             if (out.dense)
+               return in.element->gather(at[0], out.row, at[1], in.row, in.step, rows, m);
+             if (in.dense)
+               return out.element->scatter(at[0], out.row, out.step, at[1], in.row, rows, m);
+             alignas(64) Block block;
+             const int64_t width = in.element->width, most = std::min(l.block, m);
+             const int64_t high = m <= l.block ? l.block / m : 1;
+             for (int64_t r = 0; r < rows; r += high) {
+               const int64_t some = std::min(high, rows - r);
+               for (int64_t i = 0; i < m; i += most) {
+                 const int64_t n = std::min(most, m - i);
+                 in.element->gather(block, n * width, at[1] + r * in.row + i * in.step, in.row,
+                                    in.step, some, n);
+                 out.element->scatter(at[0] + r * out.row + i * out.step, out.row, out.step, block,
+                                      n * width, some, n);
+               }
+             }
+           });
 }
 
 void run_flat(const Launch& l, int64_t begin, int64_t end) {
@@ -248,22 +239,22 @@ void run_tile(const Launch& l, const Launch& in_tile, char* const* at, int64_t r
     turn_area_of(s.element->bytes)(tile[o], kTileBytes, at[o], s.step, rows, columns);
   }
   int64_t filled[kMapOperands] = {};
-  for (int64_t r = 0; r < rows; ++r) {
-    run_row(in_tile, row, columns, block, filled);
-    for (int o = 0; o < l.operands; ++o) row[o] += step[o];
-  }
+  run_each(in_tile, row, step, rows, columns, block, filled);
 }
 
 void run_turned(const Launch& l) {
   const int last = l.a.ndim - 1;
   Launch in_tile = l;
+  in_tile.dense = true;
   int64_t width = 1;
   for (int o = 0; o < l.operands; ++o) {
     Side& s = in_tile.side[o];
     width = std::max(width, s.element->width);
-    if (!s.turned) continue;
-    s.step = s.element->bytes;
-    s.dense = s.element->width == s.step;
+    if (s.turned) {
+      s.step = s.element->bytes;
+      s.dense = s.element->width == s.step;
+    }
+    in_tile.dense &= s.dense;
   }
   const int64_t most = kTileBytes / width;
   in_tile.block = most;
@@ -283,31 +274,37 @@ void run_turned(const Launch& l) {
 }  // namespace
 
 void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop) {
-  Launch l{a, operands, loop, a.ndim ? a.size[a.ndim - 1] : 1, a.numel, true, false, {}};
+  Launch l{a, operands, loop, a.ndim ? a.size[a.ndim - 1] : 1, a.numel, true, false, true, {}};
   const bool moved = !loop && types[0] == types[1];
   int64_t width = 1;
-  bool blocks = l.inner < kLongRun, shared = loop;
+  bool shared = loop;
   for (int o = 0; o < operands; ++o) {
     const Side& s = l.side[o] = side_of(a, o, types[o], moved);
     l.flat &= s.flat;
     l.turned |= s.turned;
-    blocks |= !s.dense;
+    l.dense &= s.dense;
     shared &= s.dense || s.step == 0;
     width = std::max(width, s.element->width);
   }
-  if (blocks) l.block = shared && l.inner >= kLongRun ? kShared : kBlockBytes / width;
+  if (!l.dense || l.inner < kLongRun) {
+    l.block = shared && l.inner >= kLongRun ? kShared : kBlockBytes / width;
+    int64_t period = 1;  // whole ones, so that what begins again is gathered once
+    for (int o = 1; o < operands; ++o)
+      if (l.side[o].period <= l.block) period = std::max(period, l.side[o].period);
+    if (l.inner < kLongRun) l.block -= l.block % period;
+  }
   if (!loop && l.side[0].element == l.side[1].element && takes_transpose(a, width) &&
       l.side[0].element->bytes == width) {
     return copy_turned(a, width);
   }
   if (loop && l.turned && l.inner >= kTileRows && a.size[a.ndim - 2] >= kTileRows)
     return run_turned(l);
-  const bool rows = l.inner >= (loop ? kLongRun : kMovedRun);
-  const auto run = !loop    ? (rows ? copy_rows : copy_blocks)
-                   : l.flat ? run_flat
-                   : rows   ? run_rows
-                            : run_blocks;
-  constexpr int64_t grain = 16384;
+  const auto run = !loop                 ? copy_rows
+                   : l.flat              ? run_flat
+                   : l.inner >= kLongRun ? run_rows
+                                         : run_blocks;
+  // Whole runs, where they are short enough to be shared out as such.
+  const int64_t grain = l.inner < kGrain ? kGrain / l.inner * l.inner : kGrain;
   parallel_for(a.numel, grain, [&](int64_t begin, int64_t end) { run(l, begin, end); });
 }
 

@@ -1,6 +1,8 @@
 // How the elements of a dtype lie in memory and in a block, where they are dense and of the type
 // that functors compute in, and the way from one to the other.
 #pragma once
+#include <cstring>
+
 #if defined(__F16C__)
 #include <immintrin.h>
 #endif
@@ -9,41 +11,77 @@
 
 namespace flambeau::FLAM_TARGET {
 
-// How a dtype lies in memory and in a block; those of one size that need no conversion share.
+// How a dtype lies in memory and in a block; those of one size that need no conversion share. Rows
+// of n elements are gathered to dense ones and scattered from them.
 struct Element {
   int64_t bytes, width;
-  void (*gather)(char* block, const char* from, int64_t stride, int64_t n);
-  void (*scatter)(char* to, const char* block, int64_t stride, int64_t n);
+  void (*gather)(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t step,
+                 int64_t rows, int64_t n);
+  void (*scatter)(char* to, int64_t to_row, int64_t step, const char* from, int64_t from_row,
+                  int64_t rows, int64_t n);
 };
 
-template <class T> void gather(char* block, const char* from, int64_t stride, int64_t n) {
+// By vectors whose stores are aligned but for the first and the last, which overlap with others.
+// Not memcpy: a long one that begins within a line is many times slower on some processors.
+template <int64_t Bytes> FLAM_FN void copy_vectors(char* to, const char* from, int64_t bytes) {
+  memcpy(to, from, Bytes);
+  int64_t i = Bytes - int64_t(reinterpret_cast<uintptr_t>(to) % Bytes);
+  for (; i + Bytes <= bytes; i += Bytes) memcpy(to + i, from + i, Bytes);
+  memcpy(to + bytes - Bytes, from + bytes - Bytes, Bytes);
+}
+FLAM_FN void copy_run(char* to, const char* from, int64_t bytes) {
+  if (bytes >= 64) {
+    copy_vectors<64>(to, from, bytes);
+  } else if (bytes >= 16) {
+    copy_vectors<16>(to, from, bytes);
+  } else {
+    memcpy(to, from, size_t(bytes));
+  }
+}
+
+// Every By-th element, which a vector's permutations pick.
+template <int64_t By, class T>
+FLAM_FN void gather_each(Compute<T>* __restrict to, const T* from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = load(from + i * By);
+}
+
+template <class T> void gather_run(char* block, const char* from, int64_t step, int64_t n) {
+  constexpr int64_t kBytes = sizeof(T);
   Compute<T>* __restrict to = reinterpret_cast<Compute<T>*>(block);
-  const T* dense = reinterpret_cast<const T*>(from);
-  if (stride == int64_t(sizeof(T))) {
+  const T* in = reinterpret_cast<const T*>(from);
+  if (step == kBytes) {
+    if constexpr (std::is_same_v<Compute<T>, T>) return copy_run(block, from, n * kBytes);
     int64_t i = 0;
 #if defined(__F16C__)
     if constexpr (std::is_same_v<T, Half>) {
       for (; i + 8 <= n; i += 8) {
-        const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(dense + i));
+        const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i));
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
       }
     }
 #endif
-    for (; i < n; ++i) to[i] = load(dense + i);
-  } else if (stride == 0) {
-    const Compute<T> value = load(dense);
+    for (; i < n; ++i) to[i] = load(in + i);
+  } else if (step == 0) {
+    const Compute<T> value = load(in);
     for (int64_t i = 0; i < n; ++i) to[i] = value;
-  } else if (stride == -int64_t(sizeof(T))) {
-    for (int64_t i = 0; i < n; ++i) to[i] = load(dense - i);
+  } else if (step == -kBytes) {
+    gather_each<-1>(to, in, n);
+  } else if (step == 2 * kBytes) {
+    gather_each<2>(to, in, n);
+  } else if (step == 3 * kBytes) {
+    gather_each<3>(to, in, n);
+  } else if (step == 4 * kBytes) {
+    gather_each<4>(to, in, n);
   } else {
-    for (int64_t i = 0; i < n; ++i) to[i] = load(reinterpret_cast<const T*>(from + i * stride));
+    for (int64_t i = 0; i < n; ++i) to[i] = load(reinterpret_cast<const T*>(from + i * step));
   }
 }
 
-template <class T> void scatter(char* to, const char* block, int64_t stride, int64_t n) {
+template <class T> void scatter_run(char* to, int64_t step, const char* block, int64_t n) {
   const Compute<T>* __restrict from = reinterpret_cast<const Compute<T>*>(block);
   T* __restrict dense = reinterpret_cast<T*>(to);
-  if (stride == int64_t(sizeof(T))) {
+  if (step == int64_t(sizeof(T))) {
+    if constexpr (std::is_same_v<Compute<T>, T>) return copy_run(to, block, n * int64_t(sizeof(T)));
     int64_t i = 0;
 #if defined(__F16C__)
     if constexpr (std::is_same_v<T, Half>) {
@@ -56,7 +94,34 @@ template <class T> void scatter(char* to, const char* block, int64_t stride, int
 #endif
     for (; i < n; ++i) dense[i] = narrow<T>(from[i]);
   } else {
-    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = narrow<T>(from[i]);
+    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * step) = narrow<T>(from[i]);
+  }
+}
+
+inline constexpr int64_t kTinyRun = 8;  // from here on a run of its own is worth its start
+
+template <class T> void gather(char* to, int64_t to_row, const char* from, int64_t from_row,
+                               int64_t step, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) {
+    if (n >= kTinyRun) {
+      gather_run<T>(to, from, step, n);
+      continue;
+    }
+    for (int64_t i = 0; i < n; ++i)
+      reinterpret_cast<Compute<T>*>(to)[i] = load(reinterpret_cast<const T*>(from + i * step));
+  }
+}
+
+template <class T> void scatter(char* to, int64_t to_row, int64_t step, const char* from,
+                                int64_t from_row, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) {
+    if (n >= kTinyRun) {
+      scatter_run<T>(to, step, from, n);
+      continue;
+    }
+    for (int64_t i = 0; i < n; ++i)
+      *reinterpret_cast<T*>(to + i * step) =
+          narrow<T>(reinterpret_cast<const Compute<T>*>(from)[i]);
   }
 }
 

@@ -14,8 +14,9 @@ inline constexpr int64_t kTransposeRows = 64;  // of the output, for one thread 
 // Whether a copy of elements of this size transposes large enough planes.
 inline bool takes_transpose(const MapArgs& a, int64_t bytes) {
   const int last = a.ndim - 1;
-  return a.ndim >= 2 && a.data[1] && a.stride[0][last] == bytes && a.stride[1][last] != bytes &&
-         a.stride[1][last - 1] == bytes && a.size[last] >= 8 && a.size[last - 1] >= 8;
+  return a.ndim >= 2 && a.data[1] && a.stride[0][last] == bytes && a.stride[1][last] != 0 &&
+         a.stride[1][last] != bytes && a.stride[1][last - 1] == bytes && a.size[last] >= 8 &&
+         a.size[last - 1] >= 8;
 }
 
 // Calls run(operands' addresses, first row, rows) for strips of `height` rows of every plane of the

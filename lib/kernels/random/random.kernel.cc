@@ -239,6 +239,15 @@ struct Eye {
   template <class T> FLAM_FN T operator()(const RangeArgs& a, int64_t i) const {
     return narrow<T>(Compute<T>(i / a.whole[0] == i % a.whole[0]));
   }
+
+#if !defined(FLAM_DEVICE_SOURCE)
+  template <class T> void fill(const RangeArgs& a, T* out, int64_t begin, int64_t end) const {
+    std::fill(out + begin, out + end, narrow<T>(Compute<T>(0)));
+    const int64_t columns = a.whole[0], step = columns + 1, square = columns * columns;
+    for (int64_t i = (begin + columns) / step * step; i < std::min(end, square); i += step)
+      out[i] = narrow<T>(Compute<T>(1));
+  }
+#endif
 };
 
 struct Triangle {

@@ -13,7 +13,7 @@
 
 namespace flambeau::FLAM_TARGET {
 
-inline constexpr int64_t kStrip = 64, kScanBlock = 512;
+inline constexpr int64_t kStrip = 64, kScanBlock = 512, kShortLine = 16;
 inline constexpr int kScanBytes = 16 << FLAM_ISA_RANK;  // of a register
 
 // `steps` of the lines of a strip, either side's so many elements apart.
@@ -80,8 +80,8 @@ template <class T> struct ScanLanes {
 // A block of a line in the type of its joins, in their order, and back.
 template <class T, class Lane> void read_block(Lane* x, const T* in, int64_t step, int64_t n) {
   if constexpr (std::is_same_v<Lane, Compute<T>>) {
-    gather<T>(reinterpret_cast<char*>(x), reinterpret_cast<const char*>(in),
-              step * int64_t(sizeof(T)), n);
+    gather_run<T>(reinterpret_cast<char*>(x), reinterpret_cast<const char*>(in),
+                  step * int64_t(sizeof(T)), n);
   } else if (step < 0) {
     for (int64_t i = 0; i < n; ++i) x[i] = Lane(load(in - i));
   } else {
@@ -90,8 +90,8 @@ template <class T, class Lane> void read_block(Lane* x, const T* in, int64_t ste
 }
 template <class T, class Lane> void write_block(T* out, const Lane* x, int64_t step, int64_t n) {
   if constexpr (std::is_same_v<Lane, Compute<T>>) {
-    scatter<T>(reinterpret_cast<char*>(out), reinterpret_cast<const char*>(x),
-               step * int64_t(sizeof(T)), n);
+    scatter_run<T>(reinterpret_cast<char*>(out), step * int64_t(sizeof(T)),
+                   reinterpret_cast<const char*>(x), n);
   } else if (step < 0) {
     for (int64_t i = 0; i < n; ++i) out[-i] = narrow<T>(x[i]);
   } else {
@@ -127,6 +127,18 @@ template <class J, class T, int Lines> void scan_lines(const ScanArgs& a, int64_
   }
 }
 
+// A line for which a block is not worth its start.
+template <class J, class T> void scan_short(const ScanArgs& a, int64_t line) {
+  const int64_t start = line * a.n + (a.backwards ? a.n - 1 : 0), step = a.backwards ? -1 : 1;
+  const T* in = reinterpret_cast<const T*>(a.in) + start;
+  T* out = reinterpret_cast<T*>(a.out) + start;
+  auto acc = J::template zero<typename ScanLanes<T>::Lane>();
+  for (int64_t i = 0; i < a.n; ++i, in += step, out += step) {
+    acc = J::join(acc, static_cast<decltype(acc)>(load(in)));
+    *out = narrow<T>(acc);
+  }
+}
+
 // ---- the launch ---------------------------------------------------------------------------------
 
 template <class J, class T> void scan_entry(void*, const void* p) {
@@ -134,16 +146,19 @@ template <class J, class T> void scan_entry(void*, const void* p) {
   const int64_t strips = (a.inner + kStrip - 1) / kStrip;
   const int64_t work = a.n * std::min(a.inner, kStrip), grain = 16384 / (work + 1) + 1;
   parallel_for(a.outer * strips, grain, [&](int64_t begin, int64_t end) {
-    if (a.inner == 1) {
-      constexpr int kTogether = J::template in_any_order<T> ? 1 : 4;
-      for (; begin + kTogether <= end; begin += kTogether) scan_lines<J, T, kTogether>(a, begin);
-      for (; begin < end; ++begin) scan_lines<J, T, 1>(a, begin);
+    if (a.inner > 1) {
+      for (int64_t s = begin; s < end; ++s) {
+        const int64_t c = s % strips * kStrip;
+        scan_strip<J, T>(a, s / strips, c, std::min(a.inner - c, kStrip));
+      }
       return;
     }
-    for (int64_t s = begin; s < end; ++s) {
-      const int64_t c = s % strips * kStrip;
-      scan_strip<J, T>(a, s / strips, c, std::min(a.inner - c, kStrip));
-    }
+    constexpr int kTogether = J::template in_any_order<T> ? 1 : 4;
+    const bool is_short = a.n <= kShortLine;
+    for (; !is_short && begin + kTogether <= end; begin += kTogether)
+      scan_lines<J, T, kTogether>(a, begin);
+    for (; begin < end; ++begin)
+      is_short ? scan_short<J, T>(a, begin) : scan_lines<J, T, 1>(a, begin);
   });
 }
 
