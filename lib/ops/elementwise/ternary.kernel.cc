@@ -44,7 +44,14 @@ FLAM_MAP(kClamp, Clamp, AllTypes);
 struct ClampNumbers {
   double low, high;
   template <class V> FLAM_FN V operator()(V x) const {
-    return clamped(x, saturated<V>(low), saturated<V>(high));
+    const V least = saturated<V>(low), greatest = saturated<V>(high);
+    if constexpr (std::is_floating_point_v<V>) {
+      const bool none = (least != least) | (greatest != greatest);
+      const V raised = x < least ? least : x;
+      return (raised > greatest ? greatest : raised) + (none ? least + greatest : V(-0.0));
+    } else {
+      return clamped(x, least, greatest);
+    }
   }
 };
 FLAM_MAP(kClampNumbers, ClampNumbers, NumberTypes);
