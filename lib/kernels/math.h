@@ -160,7 +160,13 @@ FLAM_FN double normal_cdf(double x) {
 
 FLAM_FN double round_even(double x) { return (x + kRound<double>)-kRound<double>; }
 
-// Of floats: a logarithm near 2^-38 leaves enough for y * log2(x) < 150. The sign and the special
+// Of floats: a logarithm near 2^-38 leaves enough for y * log2(x) < 150.
+FLAM_FN double usual_pow(double x, double y) {  // of x above 0, both finite
+  const Logarithm l = logarithm(x);
+  return exp2(y * (l.exponent + l.rest * 0x1.71547652b82fep0));
+}
+
+// The sign and the special
 // cases are arithmetic on 0 and 1, because a short-circuit would be a branch.
 FLAM_FN double pow(double x, double y) {
   constexpr double inf = __builtin_inf();
@@ -319,6 +325,7 @@ FLAM_FN float atan2(float y, float x) { return inverse::atan2(y, x); }
 FLAM_FN double normal_cdf(double x) { return 0.5 * ::erfc(x * -0x1.6a09e667f3bcdp-1); }
 
 FLAM_FN float pow(float x, float y) { return static_cast<float>(core::pow(x, y)); }
+FLAM_FN float usual_pow(float x, float y) { return static_cast<float>(core::usual_pow(x, y)); }
 FLAM_FN double pow(double x, double y) { return ::pow(x, y); }
 
 // One instruction each.

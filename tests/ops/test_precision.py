@@ -105,7 +105,8 @@ def test_elementary_functions(name, options, device):
     )
 
 
-USUAL = ["exp", "exp2", "sigmoid", "silu", "softplus", "logsigmoid", "sin", "cos", "tan"]
+USUAL = ["exp", "exp2", "sigmoid", "silu", "softplus", "logsigmoid", "gelu"]
+USUAL += ["lgamma", "sin", "cos", "tan"]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -3,7 +3,8 @@
 // form. A functor's operator() is a template over its value type; an input of another type than the
 // output's is named by `using First = bool`. Its members are doubles, filled in order from
 // MapArgs::params. One that has a shorter form for usual operands names it by `using Usual`, of the
-// same members, and tells which those are by `is_usual`.
+// same members, and tells which those are by `is_usual`; `using Rough` names what does for results
+// of a half type.
 #pragma once
 #include <cstring>
 
@@ -123,6 +124,9 @@ void map_dense_by_pieces(const double* params, char* const* data, int64_t n) {
 }
 
 template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
+  if constexpr (requires { typename F::Rough; } && sizeof(Out) == 2) {
+    return map_loop_of<typename F::Rough, Out, In...>();
+  }
   if constexpr (requires { typename F::Copies; }) {
     if constexpr ((std::is_same_v<Compute<Out>, Compute<In>> && ...)) return nullptr;
   }

@@ -2,6 +2,7 @@
 #include "ops/elementwise/activation.h"
 
 #include "kernels/map/map_loop.h"
+#include "kernels/math_rough.h"
 #include "ops/elementwise/activation_math.h"
 #include "ops/elementwise/saturated.h"
 #include "ops/elementwise/usual.h"
@@ -45,10 +46,28 @@ FLAM_MAP(kEluSlope, EluSlope, FloatTypes);
 
 // ---- gaussian and logistic units ----------------------------------------------------------------
 
-struct Gelu {
+struct UsualRoughGelu {
+  FLAM_FN float operator()(float x) const { return rough::gelu(x); }
+};
+struct RoughGelu {
+  using Usual = UsualRoughGelu;
+  FLAM_FN bool is_usual(float x) const { return fabs(x) <= 12; }
+  FLAM_FN float operator()(float x) const { return is_usual(x) ? rough::gelu(x) : gelu(x); }
+};
+struct UsualGelu {
+  template <class V> FLAM_FN V operator()(V x) const { return usual_gelu(x); }
+};
+struct Gelu : UsualUpTo<6> {
+  using Usual = UsualGelu;
+  using Rough = RoughGelu;
   template <class V> FLAM_FN V operator()(V x) const { return gelu(x); }
 };
+struct UsualGeluSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * usual_gelu_slope(x); }
+};
 struct GeluSlope {
+  using Usual = UsualGeluSlope;
+  template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x) <= 6; }
   template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * gelu_slope(x); }
 };
 FLAM_MAP(kGelu, Gelu, FloatTypes);
@@ -161,10 +180,6 @@ struct HardtanhSlope {
 FLAM_MAP(kHardtanh, Hardtanh, NumberTypes);
 FLAM_MAP(kHardtanhSlope, HardtanhSlope, FloatTypes);
 
-template <class V> FLAM_FN V limited(V x, V high) {
-  const V raised = x < 0 ? V(0) : x;
-  return raised > high ? high : raised;
-}
 // A sixth as a division has it, by a product in two parts where that needs no rounding more.
 template <class V> FLAM_FN V sixth(V x) {
   if constexpr (kHasUsual && std::is_same_v<V, float>) {
@@ -173,8 +188,16 @@ template <class V> FLAM_FN V sixth(V x) {
     return x / V(6);
   }
 }
+// Of x + 3 between 0 and 6; the ends last, because the compiler does arithmetic on constants that
+// are chosen first once more.
+template <class V> FLAM_FN V ramp(V x, V low, V middle, V high) {
+  const V y = x >= V(3) ? high : middle;
+  return x <= V(-3) ? low : y;
+}
 struct Hardsigmoid {
-  template <class V> FLAM_FN V operator()(V x) const { return sixth(limited(x + V(3), V(6))); }
+  template <class V> FLAM_FN V operator()(V x) const {
+    return ramp(x, V(0), sixth(x + V(3)), V(1));
+  }
 };
 struct HardsigmoidSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
@@ -185,7 +208,9 @@ FLAM_MAP(kHardsigmoid, Hardsigmoid, FloatTypes);
 FLAM_MAP(kHardsigmoidSlope, HardsigmoidSlope, FloatTypes);
 
 struct Hardswish {
-  template <class V> FLAM_FN V operator()(V x) const { return x * sixth(limited(x + V(3), V(6))); }
+  template <class V> FLAM_FN V operator()(V x) const {
+    return ramp(x, x * V(0), x * sixth(x + V(3)), x);
+  }
 };
 struct HardswishSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {

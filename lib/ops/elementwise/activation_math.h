@@ -1,8 +1,11 @@
 // Activations as functions of float and double, computed as math.h's are: on the host a float goes
 // through double and is rounded once, so that small results at the far end of an exponential keep
-// their digits.
+// their digits, but for those of activation_float.h.
 #pragma once
 #include "kernels/math.h"
+#if defined(__FMA__) && !defined(__CUDACC__)
+#include "ops/elementwise/activation_float.h"
+#endif
 
 namespace flambeau::FLAM_TARGET {
 
@@ -62,20 +65,6 @@ FLAM_FN double tanhshrink(double x) {
 
 }  // namespace core
 
-#if defined(__FMA__) && !defined(__CUDACC__)
-namespace single {
-FLAM_FN float usual_silu(float x) { return x * usual_sigmoid(x); }
-FLAM_FN float silu(float x) {
-  const Fading s = fading_sigmoid(x > 87 ? 87 : x);
-  return x < -120 ? x * 0 : x * s.value * s.scale;
-}
-}  // namespace single
-using single::usual_silu;
-#define FLAM_SILU_CORE single
-#else
-#define FLAM_SILU_CORE core
-#endif
-
 #if defined(__CUDA_ARCH__)
 FLAM_FN float silu(float x) {
   const float e = expf(-fabsf(x));
@@ -91,24 +80,36 @@ FLAM_FN float tanhshrink(float x) {
   return fabsf(x) < 0.25f ? static_cast<float>(core::tanhshrink_near(x)) : x - tanhf(x);
 }
 #else
-FLAM_FN float silu(float x) { return static_cast<float>(FLAM_SILU_CORE::silu(x)); }
+#if defined(__FMA__) && !defined(__CUDACC__)
+using single::silu;
+using single::usual_gelu;
+using single::usual_gelu_slope;
+using single::usual_silu;
+FLAM_FN float gelu(float x) {
+  return fabs(x) <= 6 ? usual_gelu(x) : static_cast<float>(core::gelu(x));
+}
+FLAM_FN float gelu_slope(float x) {
+  return fabs(x) <= 6 ? usual_gelu_slope(x) : static_cast<float>(core::gelu_slope(x));
+}
+#else
+FLAM_FN float silu(float x) { return static_cast<float>(core::silu(x)); }
 FLAM_FN float gelu(float x) { return static_cast<float>(core::gelu(x)); }
 FLAM_FN float gelu_slope(float x) { return static_cast<float>(core::gelu_slope(x)); }
+#endif
 FLAM_FN float gelu_tanh(float x) { return static_cast<float>(core::gelu_tanh(x)); }
 FLAM_FN float mish(float x) { return static_cast<float>(core::mish(x)); }
 FLAM_FN float tanhshrink(float x) { return static_cast<float>(core::tanhshrink(x)); }
 #endif
-#undef FLAM_SILU_CORE
 
 FLAM_FN double silu(double x) { return x * sigmoid(x); }
 FLAM_FN double gelu(double x) { return x * normal_cdf(x); }
 FLAM_FN double gelu_slope(double x) {
-  return gelu_slope_of(x, normal_of(normal_cdf(x), ::exp(-0.5 * x * x)));
+  return gelu_slope_of(x, normal_of(normal_cdf(x), exp(-0.5 * x * x)));
 }
 FLAM_FN double gelu_tanh(double x) { return x * sigmoid(gelu_tanh_logit(x)); }
-FLAM_FN double mish(double x) { return x * mish_factor(::exp(x > 40 ? 40 : x)); }
+FLAM_FN double mish(double x) { return x * mish_factor(exp(x > 40 ? 40 : x)); }
 FLAM_FN double tanhshrink(double x) {
-  return ::fabs(x) < 0.03 ? core::tanhshrink_near(x) : x - ::tanh(x);
+  return ::fabs(x) < 0.03 ? core::tanhshrink_near(x) : x - tanh(x);
 }
 
 }  // namespace flambeau::FLAM_TARGET

@@ -138,7 +138,16 @@ template <class V> FLAM_FN V integer_power(V base, V exponent) {
   return V(result);
 }
 
+struct UsualPow {
+  FLAM_FN float operator()(float a, float b) const { return usual_pow(a, b); }
+};
 struct Pow {
+  using Usual = UsualPow;
+  template <class V>
+    requires std::is_same_v<V, float>
+  FLAM_FN bool is_usual(V a, V b) const {
+    return (a > 0) & (a < V(INFINITY)) & (fabs(b) < V(INFINITY));
+  }
   template <class V> FLAM_FN V operator()(V a, V b) const {
     if constexpr (std::is_floating_point_v<V>) {
       return pow(a, b);

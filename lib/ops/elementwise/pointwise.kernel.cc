@@ -3,6 +3,7 @@
 
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "kernels/math_rough.h"
 #include "ops/elementwise/usual.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -189,7 +190,11 @@ struct Sigmoid : UsualUpTo<16> {
 };
 FLAM_MAP(kSigmoid, Sigmoid, FloatTypes);
 
+struct RoughErf {
+  FLAM_FN float operator()(float x) const { return rough::erf(x); }
+};
 struct Erf {
+  using Rough = RoughErf;
   template <class V> FLAM_FN V operator()(V x) const { return erf(x); }
 };
 FLAM_MAP(kErf, Erf, FloatTypes);

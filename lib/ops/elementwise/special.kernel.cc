@@ -5,6 +5,7 @@
 #include "kernels/math.h"
 #include "ops/elementwise/erfinv.h"
 #include "ops/elementwise/gamma.h"
+#include "ops/elementwise/lgamma.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -17,8 +18,20 @@ struct Erfinv {
 };
 FLAM_MAP(kErfinv, Erfinv, FloatTypes);
 
+struct UsualLgamma {
+  FLAM_FN float operator()(float x) const { return float(usual_lgamma(double(x))); }
+};
 struct Lgamma {
-  template <class V> FLAM_FN V operator()(V x) const { return V(::lgamma(double(x))); }
+  using Usual = UsualLgamma;
+  template <class V>
+    requires std::is_same_v<V, float>
+  FLAM_FN bool is_usual(V x) const {
+    return is_usual_lgamma(x);
+  }
+  FLAM_FN float operator()(float x) const {
+    return float(is_usual_lgamma(x) ? usual_lgamma(double(x)) : ::lgamma(double(x)));
+  }
+  FLAM_FN double operator()(double x) const { return ::lgamma(x); }
 };
 FLAM_MAP(kLgamma, Lgamma, FloatTypes);
 
@@ -40,7 +53,11 @@ struct Logit {
     const double own = double(x);
     const double p = own < low ? low : own > high ? high : own;  // low where the two cross
     const double near = (2 * p - 1) / (1 - p);  // exact around one half, where the result is 0
-    return V(::fabs(near) < 0.5 ? ::log1p(near) : ::log(p / (1 - p)));
+    if constexpr (sizeof(V) == sizeof(double)) {
+      return ::fabs(near) < 0.5 ? log1p(near) : log(p / (1 - p));
+    } else {
+      return V(::fabs(near) < 0.5 ? core::log1p(near) : core::log(p / (1 - p)));
+    }
   }
 };
 FLAM_MAP(kLogit, Logit, FloatTypes);
@@ -144,7 +161,10 @@ FLAM_MAP(kCopysign, Copysign, FloatTypes);
 
 struct Hypot {
   template <class V> FLAM_FN V operator()(V x, V y) const {
-    return V(::hypot(double(x), double(y)));
+    if constexpr (sizeof(V) == sizeof(double)) return ::hypot(x, y);
+    const double a = double(x), b = double(y), size = ::sqrt(a * a + b * b);
+    const bool endless = (::fabs(a) == INFINITY) | (::fabs(b) == INFINITY);  // beside NaN, too
+    return V(endless ? INFINITY : size);
   }
 };
 FLAM_MAP(kHypot, Hypot, FloatTypes);

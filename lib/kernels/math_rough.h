@@ -1,0 +1,34 @@
+// Functions of float for results of a half type, on every instruction set: to 2^-15, which their
+// one rounding to 8 or 11 bits hides. Branch-free; NaN passes through every comparison.
+#pragma once
+#include <cmath>
+
+#include "kernels/math_basic.h"
+
+namespace flambeau::FLAM_TARGET::rough {
+
+using namespace basic;
+
+FLAM_FN float erf(float x) {  // from 3 on it is 1
+  const float z = clamp(x, -3, 3), u = multiply_add(z, z, -4.5f);
+  return z * polynomial(u, 0x1.e16ac4p-2f, -0x1.a08232p-5f, 0x1.fd5f2ep-8f, -0x1.3cc6d0p-10f,
+                        0x1.776548p-13f, -0x1.8f82aep-16f, 0x1.5ef656p-19f, -0x1.4c3cf0p-22f,
+                        0x1.a35c06p-25f, -0x1.1a7b0cp-28f);
+}
+
+// max(x, 0) - z tail(z) of z = |x| up to 12, the normal distribution's tail being exp(-z^2 / 2)
+// times what falls about as 1 / (z + 3).
+FLAM_FN float gelu(float x) {
+  const float z = ::fabsf(x), square = -0.5f * z * z;
+  const float shifted = multiply_add(square, 0x1.715476p+0f, kRound<float>);
+  const float r = multiply_add(shifted - kRound<float>, -0x1.62e430p-1f, square);
+  const float p = polynomial(r, 0x1.0006b4p-1f, 0x1.571ddap-3f, 0x1.522c46p-5f);
+  const float inverse = 1 / (z + 3), t = multiply_add(inverse, -6, 1);
+  const float v = polynomial(t, 0x1.754a4cp-1f, -0x1.04c88ap-1f, 0x1.d732a0p-3f, -0x1.81f312p-5f,
+                             -0x1.62ebc2p-7f, 0x1.9cbab6p-8f, 0x1.8c00c4p-10f);
+  const float size = bits_as<float>(bits_as<uint32_t>(z) + (bits_as<uint32_t>(shifted) << 23));
+  const float tail = multiply_add(multiply_add(r * r, p, r), v, v) * (size * inverse);
+  return __builtin_copysignf((x > 0 ? x : 0) - tail, x);
+}
+
+}  // namespace flambeau::FLAM_TARGET::rough

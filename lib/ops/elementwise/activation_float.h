@@ -1,0 +1,57 @@
+// SiLU and GELU in float arithmetic, for processors with fused multiply-add: at most 2 ULP
+// (tests/ops/test_precision.py), by pairs of numbers where roundings would show.
+#pragma once
+#include "kernels/math.h"
+
+namespace flambeau::FLAM_TARGET::single {
+
+FLAM_FN float usual_silu(float x) { return x * usual_sigmoid(x); }
+FLAM_FN float silu(float x) {
+  const Fading s = fading_sigmoid(x > 87 ? 87 : x);
+  return x < -120 ? x * 0 : x * s.value * s.scale;
+}
+
+// The normal distribution's tail beyond z, unit * (quotient + rest * inverse), and its density but
+// for a factor, unit * exponential.
+struct Normal {
+  float unit, exponential, quotient, rest, inverse;
+};
+FLAM_FN Normal normal(float z) {  // from 0 to 6
+  const float minus_half = -0.5f * z, square = minus_half * z;
+  const float lost = multiply_add(minus_half, z, -square);
+  const Nearest k = nearest(square, kLog2E);
+  const float r = multiply_add(k.value, -kLn2, square) + multiply_add(k.value, -kLn2Low, lost);
+  const float p = multiply_add(r * r, exp_tail(r), r);
+  // (z + a) exp(z^2 / 2) times the tail, which varies little: v, of (z - a) / (z + a).
+  constexpr float a = 1.75f;
+  const float d = z + a, d_lost = z - (d - a), inverse = 1 / d;
+  const float t = multiply_add(inverse, -2 * a, 1);
+  const float rest =
+      polynomial(t, -0x1.d8a732p-27f, -0x1.124196p-2f, -0x1.3307bcp-6f, 0x1.13ee28p-5f,
+                 0x1.5cf936p-7f, -0x1.b80f8ep-9f, -0x1.fa9474p-9f, -0x1.0831e8p-10f,
+                 0x1.071ca2p-11f, 0x1.062278p-11f, 0x1.138558p-13f);
+  const Pair v = sum(0x1.4bef66p-1f, rest);
+  const float n = multiply_add(p, v.high, v.high);
+  const float n_lost = multiply_add(p, v.high, v.high - n) + multiply_add(p, v.low, v.low);
+  const float q = n * inverse;
+  const float left = multiply_add(-q, d, n) + multiply_add(-q, d_lost, n_lost);
+  return {raised(1, k), 1 + p, q, left, inverse};
+}
+
+FLAM_FN float usual_gelu(float x) {  // of at most 6
+  const float z = __builtin_fabsf(x);
+  const Normal n = normal(z);
+  const float size = z * n.unit, base = x > 0 ? x : 0;
+  const float high = multiply_add(-size, n.quotient, base);
+  const float lost = multiply_add(-size, n.quotient, base - high) - size * n.inverse * n.rest;
+  return __builtin_copysignf(high + lost, x);
+}
+
+FLAM_FN float usual_gelu_slope(float x) {  // of at most 6
+  const Normal n = normal(__builtin_fabsf(x));
+  const float tail = n.unit * multiply_add(n.rest, n.inverse, n.quotient);
+  const float density = n.unit * n.exponential * 0.39894228040143267794f;
+  return multiply_add(x, density, x > 0 ? 1 - tail : tail);
+}
+
+}  // namespace flambeau::FLAM_TARGET::single
