@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "ops/nn/planes.h"
 #include "tensors.h"
 
 namespace flambeau {
@@ -182,6 +183,34 @@ TEST(Row, LayerNormOfLargeMeansAndItsGradient) {
     EXPECT_NEAR(dx.data_as<float>()[i], slope, 2e-3);
     const double unit = (want[i] - pb[i]) / pw[i];
     EXPECT_NEAR(hat.data_as<float>()[i], dy.data_as<float>()[i] * unit, 1e-4);
+  }
+}
+
+// Planes have the mean in two parts, so that large means cost no digits.
+TEST(Row, PlanesOfLargeMeans) {
+  const int64_t planes = 6, n = 90;
+  const Tensor x = tensor_of(randoms<float>(size_t(planes * n), 1000, 1001), {planes, n});
+  const auto numbers = [&] { return empty(Dims{planes}, Dtype::f32, kCpu); };
+  const Tensor mean = numbers(), low = numbers(), rstd = numbers(),
+               y = empty(x.sizes(), Dtype::f32, kCpu);
+  run_row("group_norm", kMoments, Dtype::f32, 1,
+          {out_each(mean), out_each(low), out_each(rstd), row(x)}, {1e-5});
+  const Tensor scale = tensor_of(randoms<float>(size_t(planes), 0.5, 2, 3)), shift = numbers();
+  for (int64_t p = 0; p < planes; ++p) {
+    shift.data_as<float>()[p] =
+        1 - low.data_as<float>()[p] * rstd.data_as<float>()[p] * scale.data_as<float>()[p];
+  }
+  run_row("group_norm", kPlaneNorm, Dtype::f32, 1,
+          {out_row(y), row(x), each(mean), each(rstd), each(scale), each(shift)});
+  for (int64_t p = 0; p < planes; ++p) {
+    const float* row = x.data_as<float>() + p * n;
+    double m = 0, s = 0;
+    for (int64_t i = 0; i < n; ++i) m += row[i] / double(n);
+    for (int64_t i = 0; i < n; ++i) s += (row[i] - m) * (row[i] - m) / double(n);
+    for (int64_t i = 0; i < n; ++i) {
+      const double want = (row[i] - m) / std::sqrt(s + 1e-5) * scale.data_as<float>()[p] + 1;
+      ASSERT_NEAR(y.data_as<float>()[p * n + i], want, 1e-6);
+    }
   }
 }
 

@@ -24,7 +24,6 @@ struct Wide {
     return load(x);
   }
   FLAM_FN void store(double* p) const { _mm256_storeu_pd(p, v); }
-  FLAM_FN void store(float* p) const { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
 
   friend FLAM_FN Wide operator+(Wide a, Wide b) {
     return {_mm256_fmadd_pd(b.v, _mm256_set1_pd(1), a.v)};
@@ -49,9 +48,7 @@ struct Wide {
   static FLAM_FN Wide load(const char* p, int64_t stride) {
     return of([&](int l) { return double(*reinterpret_cast<const float*>(p + l * stride)); });
   }
-  template <class T> FLAM_FN void store(T* p) const {
-    for (int l = 0; l < 4; ++l) p[l] = T(v[l]);
-  }
+  FLAM_FN void store(double* p) const { memcpy(p, v, sizeof v); }
 
   friend FLAM_FN Wide operator+(Wide a, Wide b) {
     return of([&](int l) { return a.v[l] + b.v[l]; });

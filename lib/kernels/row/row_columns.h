@@ -36,8 +36,16 @@ template <class T, int64_t Line> struct ColumnElements {  // Line 0: the same fo
 
 template <class V> struct HostColumns {
   using Wide = double;
+  template <class T> static constexpr bool keeps = true;
   const RowArgs& a;  // with the tile's operands
   int64_t n;
+  V* memory;
+
+  template <class T>
+  FLAM_FN ColumnElements<V, kColumns> keep(ColumnElements<T, kColumns> y) const {
+    if constexpr (std::is_same_v<T, V>) return y;
+    if constexpr (!std::is_same_v<T, V>) return {memory};
+  }
 
   template <class T> FLAM_FN ColumnElements<T, kColumns> row_of(int k) const {
     return {reinterpret_cast<T*>(a.data[k])};
@@ -85,6 +93,9 @@ template <class V> struct HostColumns {
     return all;
   }
 
+  template <class X> FLAM_FN ColumnValue<double> sum_of(const X& x) const {
+    return sum([&](ColumnIndex i) { return load(x + i); });
+  }
   template <class X>
   FLAM_FN ColumnValue<double> squares(const X& x, const ColumnValue<double>& centre) const {
     return sum([&](ColumnIndex i) {
@@ -211,13 +222,14 @@ inline size_t tile_bytes(const RowArgs& a, int k) {
 }
 
 template <class F, class T> void row_tiles(const F& f, const RowArgs& a) {
-  size_t total = 0;
+  const size_t kept = keeps_halves<F> ? size_t(a.n * kColumns) * sizeof(float) : 0;
+  size_t total = kept;
   for (int k = 0; k < a.operands; ++k) total += tile_bytes(a, k);
   const int64_t tiles = (a.rows + kColumns - 1) / kColumns;
   const auto work = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
     const Scratch memory(total);
     RowArgs tile = a;
-    char* at = memory.as<char>();
+    char* at = memory.as<char>() + kept;
     for (int k = 0; k < a.operands; ++k) {
       if (const size_t bytes = tile_bytes(a, k)) tile.data[k] = std::exchange(at, at + bytes);
     }
@@ -225,7 +237,7 @@ template <class F, class T> void row_tiles(const F& f, const RowArgs& a) {
       const int64_t row = t * kColumns;
       const int rows = int(a.rows - row < kColumns ? a.rows - row : kColumns);
       tile_in<T>(a, tile, row, rows);
-      HostColumns<Compute<T>> r{tile, a.n};
+      HostColumns<Compute<T>> r{tile, a.n, memory.as<Compute<T>>()};
       f(r);
       tile_out<T>(a, tile, row, rows);
     }

@@ -7,8 +7,6 @@
 
 namespace flambeau::FLAM_TARGET {
 
-using Doubles = Wide;
-
 struct Adding {
   static constexpr bool centred = false;
   FLAM_FN double zero() const { return 0; }
@@ -22,10 +20,19 @@ struct AddingSquares : Adding {
   }
 };
 
+template <class F> inline constexpr bool keeps_halves = requires { requires F::keeps_halves; };
+
 template <class V> struct HostRow : RowPlace {
   using Wide = double;  // what distances from a mean are formed in
   static constexpr int kLanes = (64 << FLAM_ISA_RANK) / 8;
   static constexpr int64_t kPiece = 64;
+  template <class T> static constexpr bool keeps = true;
+  V* memory;  // of a row, for functors that keep halves in it
+
+  template <class T> FLAM_FN RowElements<V> keep(RowElements<T> y) const {
+    if constexpr (std::is_same_v<T, V>) return y;
+    if constexpr (!std::is_same_v<T, V>) return {memory};
+  }
 
   template <class F> FLAM_FN auto value(const F& f) const { return same_value(f(int64_t(0))); }
   template <class F> FLAM_FN void for_rows(const F& f) const { f(int64_t(0)); }
@@ -46,6 +53,17 @@ template <class V> struct HostRow : RowPlace {
     }
   }
 
+  template <class T> FLAM_FN SameValue<double> sum_of(RowElements<T> x) const {
+    if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<T, const float>) {
+      const Adding m;
+      WideRow<Adding> row(m);
+      row.add_dense(m, x.p, 0, n, 0);
+      return {row.total(m, n)};
+    } else {
+      return sum([&](int64_t i) { return load(x + i); });
+    }
+  }
+
   // Of x - centre.
   template <class T>
   FLAM_FN SameValue<double> squares(RowElements<T> x, SameValue<double> centre) const {
@@ -62,14 +80,24 @@ template <class V> struct HostRow : RowPlace {
     }
   }
 
+  // In float what double arithmetic would round to, but for a last bit far from the mean: what a
+  // float of mean and rstd leaves is added behind.
   template <class X, class F>
   FLAM_FN void each_standard(const X& x, SameValue<double> mean, SameValue<double> rstd,
                              const F& f) const {
-    if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<decltype(x + 0), const float*>) {
-      each_standard_float(x.p, mean.v, rstd.v, f);
-    } else {
-      each([&](int64_t i) { f(i, V((double(load(x + i)) - mean.v) * rstd.v)); });
+#if defined(__FMA__)
+    if constexpr (std::is_same_v<V, float>) {
+      const float centre = float(mean.v), scale = float(rstd.v);
+      if (scale > 0x1p-100f && scale < 0x1p100f) {
+        const float rest = float(rstd.v - scale), shift = float((centre - mean.v) * rstd.v);
+        return each([&](int64_t i) {
+          const float d = load(x + i) - centre;
+          f(i, __builtin_fmaf(d, scale, __builtin_fmaf(d, rest, shift)));
+        });
+      }
     }
+#endif
+    each([&](int64_t i) { f(i, V((double(load(x + i)) - mean.v) * rstd.v)); });
   }
 
   template <class F> FLAM_FN SameValue<V> greatest(const F& f) const {
@@ -92,23 +120,6 @@ template <class V> struct HostRow : RowPlace {
   }
 
  private:
-  // In pieces, so that the double part is on vectors that convert fast; long ones, whose narrow
-  // stores are done when wide loads ask for them.
-  template <class F>
-  FLAM_FN void each_standard_float(const float* x, double mean, double rstd, const F& f) const {
-    constexpr int64_t piece = 512;
-    const Doubles m = Doubles::all(mean), s = Doubles::all(rstd);
-    float hat[piece];
-    for (int64_t i = 0; i < n; i += piece) {
-      const int64_t some = n - i < piece ? n - i : piece;
-      int64_t l = 0;
-      for (; l + 4 <= some; l += 4) ((Doubles::load(x + i + l) - m) * s).store(hat + l);
-      for (; l < some; ++l) hat[l] = float((double(x[i + l]) - mean) * rstd);
-#pragma GCC ivdep
-      for (l = 0; l < some; ++l) f(i + l, hat[l]);
-    }
-  }
-
   template <int N> static FLAM_FN V greatest_of(const V (&lane)[N]) {
     if constexpr (N == 1) {
       return lane[0];

@@ -7,10 +7,14 @@
 //       r.each([&](auto i) { ... });                     all i of the row, in any order, at once
 //       r.sum([&](auto i) { return term; })              in a wider type: a value, asked with any i
 //       r.greatest([&](auto i) { return value; })
-//       r.squares(x, centre)                             the sum of (x - centre)^2
+//       r.sum_of(x), r.squares(x, centre)                sums of x and of (x - centre)^2
 //       r.each_standard(x, mean, rstd, [&](auto i, V hat) { ... })   hat: (x - mean) * rstd
 //       r.value([&](auto i) { ... })                     one for the row, of other such values
 //       r.put<V>(k, [&](auto i) { ... })                 the same into operand k, if it is there
+//       r.keep(y)                                        what can hold the row's values in their
+//                                                        compute type meanwhile: y itself, or, if
+//                                                        R::keeps<T>, for halves that the functor
+//                                                        has `keeps_halves` for, memory
 //       r.for_rows([&](auto i) { ... })                  once, by one of the threads
 //
 // The host gives a row to one thread and vectorises inside it, or works on many rows side by side,
@@ -43,6 +47,8 @@ template <class V> struct JoinGreatest {
 };
 
 template <class V> struct BlockRow : RowPlace {
+  template <class T> static constexpr bool keeps = std::is_same_v<T, V>;
+  template <class T> __device__ RowElements<T> keep(RowElements<T> y) const { return y; }
   using Wide =
       V;  // elementwise arithmetic; sums of f32 are trees, which are accurate by themselves
 
@@ -61,6 +67,9 @@ template <class V> struct BlockRow : RowPlace {
     V total = V(0);
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) total += V(f(i));
     return {everywhere(block_join(JoinSum<V>{}, total))};
+  }
+  template <class T> __device__ SameValue<V> sum_of(RowElements<T> x) const {
+    return sum([&](int64_t i) { return load(x + i); });
   }
   template <class T>
   __device__ SameValue<V> squares(RowElements<T> x, SameValue<V> centre) const {
@@ -117,8 +126,9 @@ template <template <class> class F, class T> void row_entry(void*, const void* p
   if (a.inner) return row_tiles<F<T>, T>(f, a);
   // Flattened: a loop that calls what it does for an element would not become vectors.
   const auto rows = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
+    const Scratch memory(keeps_halves<F<T>> ? size_t(a.n) * sizeof(float) : 0);
     for (int64_t i = begin; i < end; ++i) {
-      HostRow<Compute<T>> r{{a, i, a.n}};
+      HostRow<Compute<T>> r{{a, i, a.n}, memory.as<Compute<T>>()};
       f(r);
     }
   };

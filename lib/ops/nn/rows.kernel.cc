@@ -15,6 +15,7 @@ template <class V, class S> FLAM_FN S log_of_sum(S sum) {
 }
 
 template <class T> struct Softmax {
+  static constexpr bool keeps_halves = sizeof(T) == 2;
   double masked;  // not 0: rows of -infinity become 0, as attention's do
   template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
@@ -27,10 +28,11 @@ template <class T> struct Softmax {
     const auto scale_of = [&](const auto& sum) {
       return r.value([&](auto i) { return masked != 0 && sum(i) == 0 ? V(0) : V(1 / sum(i)); });
     };
-    if constexpr (std::is_same_v<T, V>) {  // the output can hold the exponentials meanwhile
+    if constexpr (R::template keeps<T>) {
+      const auto e = r.keep(y);
       const auto scale =
-          scale_of(r.sum([&](auto i) { return y[i] = exp_below(V(load(x + i) - top(i))); }));
-      r.each([&](auto i) { y[i] *= scale(i); });
+          scale_of(r.sum([&](auto i) { return e[i] = exp_below(V(load(x + i) - top(i))); }));
+      r.each([&](auto i) { y[i] = narrow<T>(V(e[i] * scale(i))); });
     } else {
       const auto scale =
           scale_of(r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); }));
@@ -67,7 +69,7 @@ template <class T> struct LogSoftmaxBackward {
     using V = Compute<T>;
     const auto dy = r.template row_of<const T>(1), y = r.template row_of<const T>(2);
     const auto dx = r.template row_of<T>(0);
-    const auto sum = r.sum([&](auto i) { return load(dy + i); });
+    const auto sum = r.sum_of(dy);
     const auto all = r.value([&](auto i) { return V(sum(i)); });
     r.each([&](auto i) { dx[i] = narrow<T>(load(dy + i) - exp_below(load(y + i)) * all(i)); });
   }
@@ -91,7 +93,7 @@ template <class T> struct LayerNorm {
     const auto x = r.template row_of<const T>(3);
     const auto w = r.template shared_of<const T>(4), b = r.template shared_of<const T>(5);
     const auto y = r.template row_of<T>(0);
-    const auto sum = r.sum([&](auto i) { return load(x + i); });
+    const auto sum = r.sum_of(x);
     const auto mean = r.value([&](auto i) { return W(sum(i)) / W(r.n); });
     const auto squares = r.squares(x, mean);
     const auto rstd = r.value([&](auto i) { return 1 / sqrt(W(squares(i)) / W(r.n) + W(eps)); });
@@ -122,19 +124,25 @@ template <class T> struct LayerNormBackward {
     const auto& mean = r.template each_of<V>(4);
     const auto& rstd = r.template each_of<V>(5);
     const auto hat = [&](auto i) { return V((load(x + i) - mean(i)) * rstd(i)); };
-    if (scaled) r.each([&](auto i) { scaled[i] = narrow<T>(V(load(dy + i) * hat(i))); });
-    const auto write = [&](const auto& g) {
-      const auto along = r.sum([&](auto i) { return V(g(i) * hat(i)); });
-      const auto shift = r.sum([&](auto i) { return g(i); });
+    const auto weighted = [&](auto i) { return V(load(dy + i) * load(w + i)); };
+    const auto plain = [&](auto i) { return load(dy + i); };
+    const auto write = [&](const auto& g, const auto& along) {
+      const auto shift = r.sum(g);
       const auto a = r.value([&](auto i) { return V(along(i) / r.n); });
       const auto s = r.value([&](auto i) { return V(shift(i) / r.n); });
       r.each([&](auto i) { dx[i] = narrow<T>(V(rstd(i) * (g(i) - s(i) - hat(i) * a(i)))); });
     };
-    if (!dx) return;
-    if (w) {
-      write([&](auto i) { return V(load(dy + i) * load(w + i)); });
+    if (scaled) {  // of a weight, on the way
+      const auto along = r.sum([&](auto i) {
+        const V product = load(dy + i) * hat(i);
+        scaled[i] = narrow<T>(product);
+        return V(product * load(w + i));
+      });
+      if (dx) write(weighted, along);
+    } else if (w) {
+      write(weighted, r.sum([&](auto i) { return V(weighted(i) * hat(i)); }));
     } else {
-      write([&](auto i) { return load(dy + i); });
+      write(plain, r.sum([&](auto i) { return V(plain(i) * hat(i)); }));
     }
   }
 };
@@ -163,17 +171,23 @@ template <class T> struct RmsNormBackward {
     const auto dx = r.template row_of<T>(0), scaled = r.template row_of<T>(1);
     const auto& rstd = r.template each_of<V>(4);
     const auto hat = [&](auto i) { return V(load(x + i) * rstd(i)); };
-    if (scaled) r.each([&](auto i) { scaled[i] = narrow<T>(V(load(dy + i) * hat(i))); });
-    const auto write = [&](const auto& g) {
-      const auto along = r.sum([&](auto i) { return V(g(i) * hat(i)); });
+    const auto weighted = [&](auto i) { return V(load(dy + i) * load(w + i)); };
+    const auto plain = [&](auto i) { return load(dy + i); };
+    const auto write = [&](const auto& g, const auto& along) {
       const auto a = r.value([&](auto i) { return V(along(i) / r.n); });
       r.each([&](auto i) { dx[i] = narrow<T>(V(rstd(i) * (g(i) - hat(i) * a(i)))); });
     };
-    if (!dx) return;
-    if (w) {
-      write([&](auto i) { return V(load(dy + i) * load(w + i)); });
+    if (scaled) {  // of a weight, on the way
+      const auto along = r.sum([&](auto i) {
+        const V product = load(dy + i) * hat(i);
+        scaled[i] = narrow<T>(product);
+        return V(product * load(w + i));
+      });
+      if (dx) write(weighted, along);
+    } else if (w) {
+      write(weighted, r.sum([&](auto i) { return V(weighted(i) * hat(i)); }));
     } else {
-      write([&](auto i) { return load(dy + i); });
+      write(plain, r.sum([&](auto i) { return V(plain(i) * hat(i)); }));
     }
   }
 };
