@@ -137,25 +137,39 @@ FLAM_FN typename M::Acc fold_short(const M& m, const char* p, int64_t stride, in
   return acc;
 }
 
-template <class M, class T>
-FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, int64_t begin,
-                                 int64_t end) {
-  const double centre = a.centre ? a.centre[at.out] : 0;
-  const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
-  using Row = typename decltype(row_of<M, T>())::type;
-  if (a.reduced == 1 && end - begin < Row::kLanes) {
-    return fold_short<M, T>(m, a.in + at.in + begin * stride, stride, begin, end - begin, centre);
-  }
-  Row row(m);
+template <bool Dense, class M, class T>
+FLAM_FN typename M::Acc fold_runs(const M& m, const FoldArgs& a, const char* in, int64_t stride,
+                                  double centre, int64_t begin, int64_t end) {
+  typename decltype(row_of<M, T>())::type row(m);
   each_run(a, begin, end, [&](int64_t offset, int64_t first, int64_t n) {
-    const char* p = a.in + at.in + offset;
-    if (stride == int64_t(sizeof(T))) {
+    const char* p = in + offset;
+    if constexpr (Dense) {
       row.add_dense(m, reinterpret_cast<const T*>(p), first, n, centre);
     } else {
       row.add_strided(m, p, stride, first, n, centre);
     }
   });
   return row.total(m, end - begin);
+}
+
+// Apart: what its loops keep ready would be made ready for every dense row.
+template <class M, class T>
+FLAM_FN_APART typename M::Acc fold_strided(const M& m, const FoldArgs& a, const char* in,
+                                           int64_t stride, double centre, int64_t begin,
+                                           int64_t end) {
+  return fold_runs<false, M, T>(m, a, in, stride, centre, begin, end);
+}
+
+template <class M, class T>
+FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, int64_t begin,
+                                 int64_t end) {
+  const double centre = a.centre ? a.centre[at.out] : 0;
+  const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
+  const char* in = a.in + at.in;
+  if (a.reduced == 1 && end - begin < decltype(row_of<M, T>())::type::kLanes)
+    return fold_short<M, T>(m, in + begin * stride, stride, begin, end - begin, centre);
+  return stride == int64_t(sizeof(T)) ? fold_runs<true, M, T>(m, a, in, stride, centre, begin, end)
+                                      : fold_strided<M, T>(m, a, in, stride, centre, begin, end);
 }
 
 // Units are pieces of outputs, the first of each before the second of any.
