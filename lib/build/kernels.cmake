@@ -20,7 +20,7 @@ function(flam_optimize files)
   set_source_files_properties(${chosen} PROPERTIES COMPILE_OPTIONS "${ARGN}")
 endfunction()
 flam_optimize("optimizer[a-z_]*" -funswitch-loops)
-flam_optimize("fold|rows" -funswitch-loops -fpeel-loops)
+flam_optimize("fold|rows|planes" -funswitch-loops -fpeel-loops)
 
 function(flam_kernels target rank)
   add_library(flambeau_kernels_${target} OBJECT ${FLAM_KERNEL_SOURCES})

@@ -87,6 +87,41 @@ TEST(Fold, FindsTheFirstGreatestInEveryLayout) {
   }
 }
 
+// Rows of few terms are folded sixteen at a time, longer ones on lanes: both sides of every edge.
+TEST(Fold, RowsOfEveryLengthWithinHalfAnUlp) {
+  for (int64_t n : {1, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 36, 63, 64, 67, 100}) {
+    for (int64_t rows : {7, 8, 15, 16, 17, 50}) {
+      const Tensor dense = tensor_of(randoms<float>(size_t(2 * rows * n), 0.5, 2), {2 * rows, n});
+      const Tensor strided =
+          transposed(tensor_of(randoms<float>(size_t(2 * rows * n), 0.5, 2), {n, 2 * rows}), 0, 1);
+      for (const Tensor& x : {alias(dense, Dims{rows, n}, Dims{2 * n, 1}, 0),
+                              alias(strided, Dims{rows, n}, Dims{2, 2 * rows}, 0)}) {
+        const Tensor out = empty(Dims{rows}, Dtype::f32, kCpu),
+                     root = empty(Dims{rows}, Dtype::f32, kCpu);
+        const Tensor index = empty(Dims{rows}, Dtype::i64, kCpu),
+                     top = empty(Dims{rows}, Dtype::f32, kCpu);
+        run_fold("sum", kSum, Dtype::f32, out, x, Dims{1});
+        run_fold("norm", kSumSquares, Dtype::f32, root, x, Dims{1}, {1});
+        run_fold("max", kMaxIndex, Dtype::f32, top, x, Dims{1}, {}, {.index = index, .centre = {}});
+        std::vector<double> sum(size_t(rows), 0.0), squares(size_t(rows), 0.0);
+        std::vector<float> greatest(size_t(rows), 0);
+        each_term<float>(x, 2, [&](int64_t o, int64_t, float v) {
+          sum[size_t(o)] += v;
+          squares[size_t(o)] += double(v) * v;
+          greatest[size_t(o)] = std::max(greatest[size_t(o)], v);
+        });
+        const std::vector<float> all = values_of<float>(x);
+        for (size_t r = 0; r < size_t(rows); ++r) {
+          ASSERT_EQ(out.data_as<float>()[r], float(sum[r])) << n << " " << rows;
+          ASSERT_EQ(root.data_as<float>()[r], float(std::sqrt(squares[r]))) << n << " " << rows;
+          ASSERT_EQ(top.data_as<float>()[r], greatest[r]);
+          ASSERT_EQ(all[r * size_t(n) + size_t(index.data_as<int64_t>()[r])], greatest[r]);
+        }
+      }
+    }
+  }
+}
+
 TEST(Fold, VarianceOfLargeMeans) {
   const Tensor x = tensor_of(randoms<float>(100 * 1000, 10000, 10001), {100, 1000});
   for (unsigned reduce : {1u, 2u, 3u}) {
@@ -110,6 +145,7 @@ TEST(Fold, NanWinsAndIsFound) {
   v[170] = nan;
   v[290] = nan;
   v[20] = inf;
+  v.resize(3000, 1.f);  // some pieces of a row after it
   for (const Kernel* k : {&kMaxIndex, &kMinIndex}) {
     const Tensor out = empty({}, Dtype::f32, kCpu), index = empty({}, Dtype::i64, kCpu);
     run_fold("max", *k, Dtype::f32, out, tensor_of(v), Dims{0}, {}, {.index = index, .centre = {}});

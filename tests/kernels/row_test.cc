@@ -4,10 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "ops/nn/planes.h"
 #include "tensors.h"
 
 namespace flambeau {
@@ -37,6 +41,96 @@ TEST(Row, SoftmaxOfAnyDimension) {
     const std::vector<float> logs = values_of<float>(y);
     for (size_t i = 0; i < size_t(n); ++i) ASSERT_NEAR(logs[i], std::log(want[i]), 1e-6);
   }
+}
+
+// Rows that lie side by side or are short are worked on as columns of a tile: both sides of every
+// edge, against the same rows one by one.
+TEST(Row, RowsSideBySideAreThoseOneByOne) {
+  for (int64_t n : {1, 2, 3, 15, 16, 17, 32, 33, 70}) {
+    for (int64_t outer : {1, 3}) {
+      for (int64_t inner : {1, 5, 16, 63, 64, 65, 130}) {
+        const std::vector<float> values = randoms<float>(size_t(outer * n * inner), -4, 4);
+        const Tensor x = tensor_of(values, {outer, n, inner}),
+                     dy = tensor_of(randoms<float>(values.size(), -1, 1, 7), {outer, n, inner});
+        const Tensor y = empty(x.sizes(), Dtype::f32, kCpu),
+                     dx = empty(x.sizes(), Dtype::f32, kCpu);
+        run_row("softmax", kSoftmax, Dtype::f32, 1, {out_row(y), row(x)});
+        run_row("softmax", kSoftmaxBackward, Dtype::f32, 1, {out_row(dx), row(dy), row(y)});
+        for (int64_t o = 0; o < outer; ++o) {
+          for (int64_t i = 0; i < inner; ++i) {
+            const auto at = [&](int64_t t) { return size_t((o * n + t) * inner + i); };
+            std::vector<float> one;
+            double dot = 0;
+            for (int64_t t = 0; t < n; ++t) one.push_back(values[at(t)]);
+            const std::vector<double> want = softmax_of(one);
+            for (int64_t t = 0; t < n; ++t) dot += want[size_t(t)] * dy.data_as<float>()[at(t)];
+            for (int64_t t = 0; t < n; ++t) {
+              const double p = want[size_t(t)], g = dy.data_as<float>()[at(t)];
+              ASSERT_NEAR(y.data_as<float>()[at(t)] / p, 1, 5e-7) << n << " " << inner;
+              ASSERT_NEAR(dx.data_as<float>()[at(t)], (g - dot) * p, 2e-7) << n << " " << inner;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Row, SoftmaxDownToDenormalsAndNan) {
+  std::vector<float> v{0, -1, -80, -87.3f, -88, -95, -100, -103, -103.9f, -104, -200};
+  v.push_back(-std::numeric_limits<float>::infinity());
+  for (int64_t copies : {1, 20}) {  // a row alone, and rows side by side
+    std::vector<float> all;
+    for (int64_t c = 0; c < copies; ++c) all.insert(all.end(), v.begin(), v.end());
+    const Tensor x = tensor_of(all, {copies, int64_t(v.size())});
+    const Tensor y = empty(x.sizes(), Dtype::f32, kCpu);
+    run_row("softmax", kSoftmax, Dtype::f32, 1, {out_row(y), row(x)});
+    const std::vector<double> want = softmax_of(v);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const double p = want[i % v.size()];
+      ASSERT_NEAR(y.data_as<float>()[i], p, 3e-7 * p + 1.5e-45) << v[i % v.size()];
+    }
+    x.data_as<float>()[1] = std::bit_cast<float>(0x7fc12345);  // a NaN with a payload
+    run_row("softmax", kSoftmax, Dtype::f32, 1, {out_row(y), row(x)});
+    EXPECT_TRUE(std::isnan(y.data_as<float>()[0]) && std::isnan(y.data_as<float>()[1]));
+  }
+}
+
+TEST(Row, CrossEntropyOfPlanesNamesLabelsAndIgnores) {
+  const int64_t n = 5, inner = 70;
+  const Tensor x = tensor_of(randoms<float>(size_t(2 * n * inner), -2, 2), {2, n, inner});
+  std::vector<int64_t> labels(size_t(2 * inner));
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = i % 7 ? int64_t(i) % n : -100;
+  const Tensor target = tensor_of(labels, {2, inner}), none;
+  const auto values = [&] { return empty(Dims{2, inner}, Dtype::f32, kCpu); };
+  const Tensor loss = values(), lse = values(), share = values(), g = values();
+  std::fill_n(g.data_as<float>(), g.numel(), 2.f);
+  const auto run = [&] {
+    run_row("cross_entropy", kCrossEntropy, Dtype::f32, 1,
+            {out_each(loss), out_each(lse), out_each(share), row(x), each(target), shared(none),
+             shared(none)},
+            {-100, 0});
+  };
+  run();
+  const Tensor dx = empty(x.sizes(), Dtype::f32, kCpu);
+  run_row("cross_entropy", kCrossEntropyBackward, Dtype::f32, 1,
+          {out_row(dx), each(g), row(x), each(target), each(lse), shared(none), shared(none)},
+          {-100, 0});
+  for (int64_t r = 0; r < 2 * inner; ++r) {
+    const auto at = [&](int64_t c) { return size_t((r / inner * n + c) * inner + r % inner); };
+    std::vector<float> one;
+    for (int64_t c = 0; c < n; ++c) one.push_back(x.data_as<float>()[at(c)]);
+    const std::vector<double> p = softmax_of(one);
+    const int64_t t = labels[size_t(r)];
+    ASSERT_NEAR(loss.data_as<float>()[r], t < 0 ? 0 : -std::log(p[size_t(t)]), 1e-6);
+    ASSERT_EQ(share.data_as<float>()[r], t < 0 ? 0 : 1);
+    for (int64_t c = 0; c < n; ++c) {
+      const double want = t < 0 ? 0 : 2 * (p[size_t(c)] - (c == t));
+      ASSERT_NEAR(dx.data_as<float>()[at(c)], want, 1e-6);
+    }
+  }
+  target.data_as<int64_t>()[2 * inner - 1] = n;
+  EXPECT_THROW(run(), Error);
 }
 
 TEST(Row, SoftmaxGradientsMatchTheirFormulas) {
@@ -89,6 +183,34 @@ TEST(Row, LayerNormOfLargeMeansAndItsGradient) {
     EXPECT_NEAR(dx.data_as<float>()[i], slope, 2e-3);
     const double unit = (want[i] - pb[i]) / pw[i];
     EXPECT_NEAR(hat.data_as<float>()[i], dy.data_as<float>()[i] * unit, 1e-4);
+  }
+}
+
+// Planes have the mean in two parts, so that large means cost no digits.
+TEST(Row, PlanesOfLargeMeans) {
+  const int64_t planes = 6, n = 90;
+  const Tensor x = tensor_of(randoms<float>(size_t(planes * n), 1000, 1001), {planes, n});
+  const auto numbers = [&] { return empty(Dims{planes}, Dtype::f32, kCpu); };
+  const Tensor mean = numbers(), low = numbers(), rstd = numbers(),
+               y = empty(x.sizes(), Dtype::f32, kCpu);
+  run_row("group_norm", kMoments, Dtype::f32, 1,
+          {out_each(mean), out_each(low), out_each(rstd), row(x)}, {1e-5});
+  const Tensor scale = tensor_of(randoms<float>(size_t(planes), 0.5, 2, 3)), shift = numbers();
+  for (int64_t p = 0; p < planes; ++p) {
+    shift.data_as<float>()[p] =
+        1 - low.data_as<float>()[p] * rstd.data_as<float>()[p] * scale.data_as<float>()[p];
+  }
+  run_row("group_norm", kPlaneNorm, Dtype::f32, 1,
+          {out_row(y), row(x), each(mean), each(rstd), each(scale), each(shift)});
+  for (int64_t p = 0; p < planes; ++p) {
+    const float* row = x.data_as<float>() + p * n;
+    double m = 0, s = 0;
+    for (int64_t i = 0; i < n; ++i) m += row[i] / double(n);
+    for (int64_t i = 0; i < n; ++i) s += (row[i] - m) * (row[i] - m) / double(n);
+    for (int64_t i = 0; i < n; ++i) {
+      const double want = (row[i] - m) / std::sqrt(s + 1e-5) * scale.data_as<float>()[p] + 1;
+      ASSERT_NEAR(y.data_as<float>()[p * n + i], want, 1e-6);
+    }
   }
 }
 

@@ -49,7 +49,11 @@ op(
     "batch_norm",
     ref=batch_norm,
     call=call,
-    samples=[(x(4, 3), *STATS, *AFFINE), (x(2, 3, 2, 3), *STATS, *AFFINE)],
+    samples=[
+        (x(4, 3), *STATS, *AFFINE),
+        (x(2, 3, 2, 3), *STATS, *AFFINE),
+        (x(2, 3, 3, 4), *STATS, *AFFINE),  # planes that are rows of a kernel
+    ],
     options=[dict(training=True), dict(training=False), dict(training=True, momentum=0.5, eps=0.1)],
     required=True,
     pairs=[
@@ -57,6 +61,8 @@ op(
         ((x(2, 3, 5), *STATS), dict(affine=False, training=True)),
         ((x(2, 3, 5), *STATS), dict(affine=False)),
         ((x(2, 3, 5),), dict(running=False, affine=False, training=True)),
+        ((x(2, 3, 9),), dict(running=False, affine=False, training=True)),
+        ((x(2, 3, 9), *STATS), dict(affine=False)),
         ((x(0, 3), *STATS), dict(affine=False)),
     ],
     big=[(x(8, 3, 60, 60), *STATS, *AFFINE)],
@@ -117,7 +123,15 @@ op(
     "group_norm",
     ref=group_norm,
     arrange=lambda f, a, *affine, num_groups, **o: f(a, num_groups, *affine, **o),
-    samples=[(x(2, 4, 3), x(4), x(4)), (x(3, 4, 2, 3),), (x(3, 4), x(4), x(4)), (x(2, 4, 5), x(4))],
+    samples=[
+        (x(2, 4, 3), x(4), x(4)),
+        (x(3, 4, 2, 3),),
+        (x(3, 4), x(4), x(4)),
+        (x(2, 4, 5), x(4)),
+        (x(2, 4, 3, 3), x(4), x(4)),  # planes that are rows of a kernel
+        (x(2, 4, 8),),
+        (x(2, 4, 11), x(4)),
+    ],
     options=[dict(num_groups=2), dict(num_groups=1, eps=0.5)],
     required=True,
     pairs=[((x(0, 4, 3), x(4), x(4)), dict(num_groups=2))],

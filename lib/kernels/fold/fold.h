@@ -15,7 +15,7 @@
 namespace flambeau {
 
 inline constexpr int kFoldDims = 8, kFoldParams = 2;
-inline constexpr int kFoldColumns = 128;  // outputs that one thread folds side by side
+inline constexpr int kFoldColumns = 1024;  // outputs that one thread folds side by side
 
 struct FoldArgs {
   int64_t outputs, count;  // results, and terms of each

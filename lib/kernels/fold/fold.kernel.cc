@@ -10,17 +10,20 @@ using SumType =
     std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, double>, double,
                        std::conditional_t<std::is_same_v<Compute<T>, float>, float, int64_t>>;
 
+template <class A> FLAM_FN A plus_product(A a, A x, A y) { return a + x * y; }
+template <class A> FLAM_FN A magnitude(A x) { return x < 0 ? -x : x; }
+
 template <class T> struct AddingTo {  // the base of all that adds up
   using Acc = SumType<T>;
-  using V = Compute<T>;
   static constexpr bool centred = false;
   FLAM_FN Acc zero() const { return Acc(0); }
-  FLAM_FN Acc join(Acc a, Acc b) const { return a + b; }
+  template <class A> FLAM_FN A join(A a, A b) const { return a + b; }
   FLAM_FN Acc finish(Acc a, double, int64_t) const { return a; }
 };
 
 template <class T> struct SumOf : AddingTo<T> {
   using typename AddingTo<T>::Acc;
+  template <class A> FLAM_FN A fold(A a, A x, A) const { return a + x; }
   FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const { return a + Acc(x); }
 };
 
@@ -45,21 +48,24 @@ template <class T> struct ProdOf {
   using Acc = SumType<T>;
   static constexpr bool centred = false;
   FLAM_FN Acc zero() const { return Acc(1); }
+  template <class A> FLAM_FN A fold(A a, A x, A) const { return a * x; }
+  template <class A> FLAM_FN A join(A a, A b) const { return a * b; }
   FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const { return a * Acc(x); }
-  FLAM_FN Acc join(Acc a, Acc b) const { return a * b; }
   FLAM_FN Acc finish(Acc a, double, int64_t) const { return a; }
 };
 
 template <class T> struct SumSquaresOf : AddingTo<T> {
   using typename AddingTo<T>::Acc;
   double root = 0;
+  template <class A> FLAM_FN A fold(A a, A x, A) const { return plus_product(a, x, x); }
   FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const { return a + Acc(x) * Acc(x); }
   FLAM_FN Acc finish(Acc a, double, int64_t) const { return root != 0 ? sqrt(a) : a; }
 };
 
 template <class T> struct Norm1Of : AddingTo<T> {
   using typename AddingTo<T>::Acc;
-  FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const { return a + Acc(x < 0 ? -x : x); }
+  template <class A> FLAM_FN A fold(A a, A x, A) const { return a + magnitude(x); }
+  FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const { return a + Acc(magnitude(x)); }
 };
 
 template <class T> struct NormPOf : AddingTo<T> {
@@ -77,10 +83,12 @@ template <class T> struct CentredSquaresOf : AddingTo<T> {
   static constexpr bool centred = true;
   double correction = 1, root = 0;
   FLAM_FN Acc zero() const { return 0; }
-  FLAM_FN Acc join(Acc a, Acc b) const { return a + b; }
+  template <class A> FLAM_FN A fold(A a, A x, A mean) const {
+    const A d = x - mean;
+    return plus_product(a, d, d);
+  }
   FLAM_FN Acc step(Acc a, Compute<T> x, double mean, int64_t) const {
-    const double d = double(x) - mean;
-    return a + d * d;
+    return fold(a, double(x), mean);
   }
   FLAM_FN Acc finish(Acc a, double, int64_t count) const {
     const double divisor = double(count) - correction, v = a / (divisor > 0 ? divisor : 0);
@@ -93,7 +101,6 @@ template <class T> struct CentredExpOf : AddingTo<T> {
   static constexpr bool centred = true;
   FLAM_FN static double finite(double top) { return top - top == 0 || top != top ? top : 0; }
   FLAM_FN Acc zero() const { return 0; }
-  FLAM_FN Acc join(Acc a, Acc b) const { return a + b; }
   FLAM_FN Acc step(Acc a, Compute<T> x, double top, int64_t) const {
     return a + Acc(exp(Compute<T>(x - Compute<T>(finite(top)))));
   }
@@ -136,6 +143,7 @@ template <class V> struct Placed {
 template <class T, bool Greatest> struct PlacedExtremeOf {
   using V = Compute<T>;
   using Acc = Placed<V>;
+  using Value = ExtremeOf<T, Greatest>;  // the same without a place
   static constexpr bool centred = false;
   static constexpr int64_t nowhere = INT64_MAX;
   FLAM_FN Acc zero() const { return {weakest<V, Greatest>(), nowhere}; }
@@ -146,6 +154,12 @@ template <class T, bool Greatest> struct PlacedExtremeOf {
     const bool equal = a.value == b.value || (a_nan && b_nan);
     const bool take = equal ? b.at < a.at : b_nan || (stronger && !a_nan);
     return take ? b : a;
+  }
+  FLAM_FN bool same(V x, V y) const { return (x == y) | ((x != x) & (y != y)); }
+  FLAM_FN bool surpasses(V later, Acc a) const {
+    if (a.at == nowhere) return true;
+    const bool stronger = Greatest ? a.value < later : later < a.value;
+    return a.value == a.value && (stronger || later != later);
   }
   FLAM_FN V finish(Acc a, double, int64_t) const { return a.value; }
   FLAM_FN int64_t position(Acc a) const { return a.at; }

@@ -14,6 +14,8 @@ template <class M> FLAM_FN M monoid_from(const double* params) {
   return m;
 }
 
+inline constexpr int64_t kFoldGrain = 32768;  // terms that are worth a thread of the host
+
 struct FoldPlace {
   int64_t in, out;  // of one output: bytes into the input, elements into the outputs
 };
@@ -52,12 +54,51 @@ template <class V> FLAM_FN void store_as(Dtype dtype, char* out, int64_t i, V v)
   }
 }
 
+// v[k] into out[i + k * step].
+template <class V>
+FLAM_FN_APART void store_many_as(Dtype dtype, char* out, int64_t i, int64_t step, const V* v,
+                                 int n) {
+  const auto store = [&](auto* to) {
+    using T = std::remove_reference_t<decltype(*to)>;
+    if (step == 1) {
+      for (int k = 0; k < n; ++k) to[k] = narrow<T>(v[k]);
+    } else {
+      for (int k = 0; k < n; ++k) to[k * step] = narrow<T>(v[k]);
+    }
+  };
+  switch (dtype) {
+#define FLAM_X(e, T, name)                \
+  case Dtype::e:                          \
+    store(reinterpret_cast<T*>(out) + i); \
+    break;
+    FLAM_DTYPES(FLAM_X)
+#undef FLAM_X
+    default:
+      break;
+  }
+}
+
 template <class M>
 FLAM_FN void fold_emit(const M& m, const FoldArgs& a, int64_t out, typename M::Acc acc) {
   if (a.out)
     store_as(a.out_dtype, a.out, out, m.finish(acc, a.centre ? a.centre[out] : 0, a.count));
   if constexpr (requires { m.position(acc); }) {
     if (a.index) a.index[out] = m.position(acc);
+  }
+}
+
+// The same for neighbours: n <= kFoldColumns.
+template <class M>
+FLAM_FN void fold_emit_many(const M& m, const FoldArgs& a, int64_t out, int64_t step,
+                            const typename M::Acc* acc, int n) {
+  decltype(m.finish(*acc, 0.0, 0)) value[kFoldColumns];
+  if (a.out) {
+    for (int k = 0; k < n; ++k)
+      value[k] = m.finish(acc[k], a.centre ? a.centre[out + k * step] : 0, a.count);
+    store_many_as(a.out_dtype, a.out, out, step, value, n);
+  }
+  if constexpr (requires { m.position(*acc); }) {
+    for (int k = 0; a.index && k < n; ++k) a.index[out + k * step] = m.position(acc[k]);
   }
 }
 

@@ -2,12 +2,17 @@
 // them in a fixed order; columns keep one accumulator per output and walk the terms, so that both
 // read memory in its order.
 #pragma once
+#include <algorithm>
+
 #include "base/thread_pool.h"
-#include "kernels/fold/fold_common.h"
+#include "kernels/fold/fold_short.h"
+#include "kernels/fold/fold_wide.h"
 
 namespace flambeau::FLAM_TARGET {
 
-inline constexpr int64_t kFoldGrain = 32768;  // terms that are worth a thread
+FLAM_FN_APART int64_t offset_of_run(const FoldArgs& a, int64_t term) {
+  return fold_offset(a, term);
+}
 
 // Runs of the innermost reduced dimension that make up terms [begin, end): f(byte offset, first
 // term, length).
@@ -18,7 +23,7 @@ FLAM_FN void each_run(const FoldArgs& a, int64_t begin, int64_t end, const F& f)
   while (begin < end) {
     const int64_t left = inner ? inner - begin % inner : end - begin;
     const int64_t n = left < end - begin ? left : end - begin;
-    f(fold_offset(a, begin), begin, n);
+    f(last > 0 ? offset_of_run(a, begin) : begin * a.reduced_in[0], begin, n);
     begin += n;
   }
 }
@@ -72,6 +77,54 @@ template <class M, class T> struct RowFold {
   }
 };
 
+// A row's greatest or least element and where it is: a piece of the row is looked through for its
+// extreme alone, on lanes, and once more for the place where it has a stronger one.
+template <class M, class T> struct PlacedRow {
+  static constexpr int kLanes = 1;
+  static constexpr int64_t kPiece = 512, kStep = 64;
+  using Value = typename M::Value;
+  typename M::Acc best;
+
+  FLAM_FN explicit PlacedRow(const M& m) : best(m.zero()) {}
+
+  FLAM_FN void add_dense(const M& m, const T* x, int64_t first, int64_t n, double centre) {
+    for (int64_t begin = 0; begin < n; begin += kPiece) {
+      const int64_t length = n - begin < kPiece ? n - begin : kPiece;
+      const Value of_values{};
+      RowFold<Value, T> row(of_values);
+      row.add_dense(of_values, x + begin, 0, length, centre);
+      const auto top = row.total(of_values, length);
+      if (!m.surpasses(top, best)) continue;
+      int64_t i = begin;
+      const auto here = [&](int64_t at) { return m.same(load(x + at), top); };
+      for (int found = 0; i + kStep <= begin + length; i += kStep) {
+        for (int l = 0; l < kStep; ++l) found |= here(i + l);
+        if (found) break;
+      }
+      while (!here(i)) ++i;
+      best = {top, first + i};
+    }
+  }
+
+  FLAM_FN void add_strided(const M& m, const char* p, int64_t stride, int64_t first, int64_t n,
+                           double centre) {
+    for (int64_t i = 0; i < n; ++i, p += stride)
+      best = m.step(best, load(reinterpret_cast<const T*>(p)), centre, first + i);
+  }
+
+  FLAM_FN typename M::Acc total(const M&, int64_t) const { return best; }
+};
+
+template <class M, class T> constexpr auto row_of() {
+  if constexpr (kFoldsWide<M, T>) {
+    return TypeTag<WideRow<M>>{};
+  } else if constexpr (requires { typename M::Value; }) {
+    return TypeTag<PlacedRow<M, T>>{};
+  } else {
+    return TypeTag<RowFold<M, T>>{};
+  }
+}
+
 // A row of fewer terms than there are lanes: what RowFold makes of it, without the lanes.
 template <class M, class T>
 FLAM_FN typename M::Acc fold_short(const M& m, const char* p, int64_t stride, int64_t first,
@@ -84,18 +137,13 @@ FLAM_FN typename M::Acc fold_short(const M& m, const char* p, int64_t stride, in
   return acc;
 }
 
-template <class M, class T>
-FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, int64_t begin,
-                                 int64_t end) {
-  const double centre = a.centre ? a.centre[at.out] : 0;
-  const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
-  if (a.reduced == 1 && end - begin < RowFold<M, T>::kLanes) {
-    return fold_short<M, T>(m, a.in + at.in + begin * stride, stride, begin, end - begin, centre);
-  }
-  RowFold<M, T> row(m);
+template <bool Dense, class M, class T>
+FLAM_FN typename M::Acc fold_runs(const M& m, const FoldArgs& a, const char* in, int64_t stride,
+                                  double centre, int64_t begin, int64_t end) {
+  typename decltype(row_of<M, T>())::type row(m);
   each_run(a, begin, end, [&](int64_t offset, int64_t first, int64_t n) {
-    const char* p = a.in + at.in + offset;
-    if (stride == int64_t(sizeof(T))) {
+    const char* p = in + offset;
+    if constexpr (Dense) {
       row.add_dense(m, reinterpret_cast<const T*>(p), first, n, centre);
     } else {
       row.add_strided(m, p, stride, first, n, centre);
@@ -104,21 +152,49 @@ FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, in
   return row.total(m, end - begin);
 }
 
+// Apart: what its loops keep ready would be made ready for every dense row.
+template <class M, class T>
+FLAM_FN_APART typename M::Acc fold_strided(const M& m, const FoldArgs& a, const char* in,
+                                           int64_t stride, double centre, int64_t begin,
+                                           int64_t end) {
+  return fold_runs<false, M, T>(m, a, in, stride, centre, begin, end);
+}
+
+template <class M, class T>
+FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, int64_t begin,
+                                 int64_t end) {
+  const double centre = a.centre ? a.centre[at.out] : 0;
+  const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
+  const char* in = a.in + at.in;
+  if (a.reduced == 1 && end - begin < decltype(row_of<M, T>())::type::kLanes)
+    return fold_short<M, T>(m, in + begin * stride, stride, begin, end - begin, centre);
+  return stride == int64_t(sizeof(T)) ? fold_runs<true, M, T>(m, a, in, stride, centre, begin, end)
+                                      : fold_strided<M, T>(m, a, in, stride, centre, begin, end);
+}
+
+// Units are pieces of outputs, the first of each before the second of any.
 template <class M, class T> void fold_rows(const M& m, const FoldArgs& a) {
+  constexpr int64_t most = 64;
   using Acc = typename M::Acc;
   Acc* partial = reinterpret_cast<Acc*>(a.partial);
+  const int last = a.kept - 1;
+  const int64_t dense = a.kept ? a.kept_size[last] : 1;
+  const FoldPlace step{a.kept ? a.kept_in[last] : 0, a.kept ? a.kept_out[last] : 0};
   const int64_t grain = kFoldGrain / (a.block + 16) + 1;
   parallel_for(a.outputs * a.blocks, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t u = begin; u < end; ++u) {
-      const int64_t output = a.blocks == 1 ? u : u / a.blocks,
-                    first = (u - output * a.blocks) * a.block;
+    Acc acc[most];
+    for (int64_t u = begin, n; u < end; u += n) {
+      const int64_t piece = u / a.outputs, output = u - piece * a.outputs;
+      const int64_t first = piece * a.block;
       const int64_t stop = first + a.block < a.count ? first + a.block : a.count;
+      n = std::min({most, end - u, dense - output % dense});
       const FoldPlace at = fold_place(a, output);
-      const Acc acc = fold_row<M, T>(m, a, at, first, stop);
+      for (int64_t k = 0; k < n; ++k)
+        acc[k] = fold_row<M, T>(m, a, {at.in + k * step.in, at.out + k * step.out}, first, stop);
       if (a.blocks == 1) {
-        fold_emit(m, a, at.out, acc);
+        fold_emit_many(m, a, at.out, step.out, acc, int(n));
       } else {
-        partial[u] = acc;
+        memcpy(partial + u, acc, size_t(n) * sizeof(Acc));
       }
     }
   });
@@ -140,6 +216,11 @@ FLAM_FN void fold_tile(const M& m, const FoldArgs& a, FoldPlace at, int width, i
   each_run(a, begin, end, [&](int64_t offset, int64_t first, int64_t n) {
     const char* p = a.in + at.in + offset;
     int64_t i = 0;
+    if constexpr (kFoldsWide<M, T>) {
+      for (; i + 8 <= n; i += 8, p += 8 * stride) fold_lines<8>(m, p, stride, width, centre, acc);
+      for (; i < n; ++i, p += stride) fold_lines<1>(m, p, stride, width, centre, acc);
+      return;
+    }
     for (; i + 4 <= n; i += 4, p += 4 * stride) {  // four terms for one visit of the accumulators
       const T* x0 = reinterpret_cast<const T*>(p);
       const T* x1 = reinterpret_cast<const T*>(p + stride);
@@ -176,15 +257,33 @@ template <class M, class T> void fold_columns(const M& m, const FoldArgs& a) {
       const int width = int(dense - column < kFoldColumns ? dense - column : kFoldColumns);
       const FoldPlace at = fold_place(a, output);
       fold_tile<M, T>(m, a, at, width, first, stop, acc);
-      for (int c = 0; c < width; ++c) {
-        if (a.blocks == 1) {
-          fold_emit(m, a, at.out + c * step_out, acc[c]);
-        } else {
-          partial[(output + c) * a.blocks + u % a.blocks] = acc[c];
-        }
+      if (a.blocks == 1) {
+        fold_emit_many(m, a, at.out, step_out, acc, width);
+      } else {
+        for (int c = 0; c < width; ++c) partial[u % a.blocks * a.outputs + output + c] = acc[c];
       }
     }
   });
+}
+
+// The pieces of every output, joined in their order.
+template <class M> void fold_pieces(const M& m, const FoldArgs& a) {
+  using Acc = typename M::Acc;
+  const Acc* partial = reinterpret_cast<const Acc*>(a.partial);
+  const int last = a.kept - 1;
+  const int64_t dense = a.kept ? a.kept_size[last] : 1, step = a.kept ? a.kept_out[last] : 1;
+  for (int64_t o = 0; o < a.outputs;) {
+    const int64_t left = dense - o % dense;
+    const int n = int(left < kFoldColumns ? left : kFoldColumns);
+    Acc acc[kFoldColumns];
+    memcpy(acc, partial + o, size_t(n) * sizeof(Acc));
+    for (int64_t b = 1; b < a.blocks; ++b) {
+      const Acc* piece = partial + b * a.outputs + o;
+      for (int k = 0; k < n; ++k) acc[k] = m.join(acc[k], piece[k]);
+    }
+    fold_emit_many(m, a, fold_place(a, o).out, step, acc, n);
+    o += n;
+  }
 }
 
 template <class M, class T> void fold_entry(void*, const void* p) {
@@ -192,14 +291,10 @@ template <class M, class T> void fold_entry(void*, const void* p) {
   static_assert(sizeof(Acc) <= 16 && std::is_trivially_copyable_v<Acc>);
   const FoldArgs& a = *static_cast<const FoldArgs*>(p);
   const M m = monoid_from<M>(a.params);
-  a.columns ? fold_columns<M, T>(m, a) : fold_rows<M, T>(m, a);
-  if (a.blocks == 1) return;
-  const Acc* partial = reinterpret_cast<const Acc*>(a.partial);
-  for (int64_t o = 0; o < a.outputs; ++o) {
-    Acc acc = partial[o * a.blocks];
-    for (int64_t b = 1; b < a.blocks; ++b) acc = m.join(acc, partial[o * a.blocks + b]);
-    fold_emit(m, a, fold_place(a, o).out, acc);
-  }
+  a.columns        ? fold_columns<M, T>(m, a)
+  : takes_short(a) ? fold_short_rows<M, T>(m, a)
+                   : fold_rows<M, T>(m, a);
+  if (a.blocks > 1) fold_pieces(m, a);
 }
 
 }  // namespace flambeau::FLAM_TARGET

@@ -6,6 +6,8 @@
 //     static constexpr bool centred = false;              whether step() reads the output's centre
 //     Acc zero() const;
 //     Acc step(Acc a, Compute<T> x, double centre, int64_t position) const;
+//     template <class A> A fold(A a, A x, A centre) const;      optional: the step without a
+//                                             position, for vectors of the host, too
 //     Acc join(Acc a, Acc b) const;                       commutative
 //     auto finish(Acc a, double centre, int64_t count) const;   the output's value
 //     int64_t position(Acc a) const;                      only where it has one

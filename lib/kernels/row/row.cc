@@ -40,6 +40,46 @@ int64_t row_stride(const Tensor& t) {
   return stride < 0 ? t.sizes()[last] : stride;
 }
 
+// Elements from one index of dims [first, end) to the next, or -1 where they are not even.
+int64_t even_stride(const Tensor& t, int64_t first, int64_t end) {
+  int64_t stride = -1, expected = 0;
+  for (int64_t d = end; d-- > first;) {
+    const int64_t size = t.sizes()[size_t(d)], own = t.strides()[size_t(d)];
+    if (size == 1) continue;
+    if (stride >= 0 ? own != expected : own < 0) return -1;
+    if (stride < 0) stride = own;
+    expected = own * size;
+  }
+  return stride < 0 ? 0 : stride;
+}
+
+constexpr int64_t kShortRow = 32, kFewRows = 16;
+
+// Whether the host takes rows side by side; and how they lie.
+bool side_by_side(RowArgs& a, int64_t dim, std::initializer_list<RowOperand> operands,
+                  const Tensor& model) {
+  if (model.dim() == 0 || a.rows < kFewRows || a.n > kColumnTerms) return false;
+  const int64_t d = wrap_dim(dim, model.dim());
+  int64_t inner = 1;
+  for (int64_t i = d + 1; i < model.dim(); ++i) inner *= model.size(i);
+  a.inner = inner == 1 ? a.rows : inner;
+  bool dense = a.n > kShortRow;
+  int i = -1;
+  for (const RowOperand& o : operands) {
+    ++i;
+    if (o.role != RowRole::row || !o.tensor->defined()) continue;
+    const Tensor& t = *o.tensor;
+    const int64_t bytes = int64_t(t.element_size()), outer = even_stride(t, 0, d),
+                  within = even_stride(t, d + 1, t.dim()), step = t.strides()[size_t(d)];
+    if (outer < 0 || within < 0 || step < 0) return false;
+    a.far[i] = outer * bytes;
+    a.stride[i] = (inner == 1 ? outer : within) * bytes;
+    a.step[i] = step * bytes;
+    dense &= step == 1 && (inner == 1 || within * inner == outer || a.inner == a.rows);
+  }
+  return !dense;
+}
+
 }  // namespace
 
 void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
@@ -67,12 +107,19 @@ void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
   a.report = report_of(device);
   std::copy(params.begin(), params.end(), a.params);
 
+  if (!device.is_cpu() || !side_by_side(a, dim, operands, model)) a.inner = 0;
+
   Tensor used[kRowOperands];  // copies where an operand is not in rows
   Access accesses[kRowOperands];
   int i = 0;
   for (const RowOperand& o : operands) {
     const Tensor& t = *o.tensor;
-    if (t.defined() && o.role == RowRole::row) {
+    a.role[i] = o.role;
+    a.output[i] = o.output;
+    if (t.defined()) a.bytes[i] = int32_t(t.element_size());
+    if (t.defined() && o.role == RowRole::row && a.inner) {
+      used[i] = t;
+    } else if (t.defined() && o.role == RowRole::row) {
       used[i] = moved_last(t, dim);
       int64_t stride = row_stride(used[i]);
       if (stride < 0) {
@@ -91,6 +138,7 @@ void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
     accesses[i] = access_of(used[i], o.output);
     ++i;
   }
+  a.operands = i;
   launch_kernel(op, fn, device, a, std::span<const Access>(accesses, size_t(i)));
   i = 0;
   for (const RowOperand& o : operands) {

@@ -1,5 +1,6 @@
-// Kernels over rows: every output of a row needs the whole row. Any dimension can be the row; the
-// planner moves it last and copies what is not dense there. ops/nn/rows.h has kernels and calls.
+// Kernels over rows: every output of a row needs the whole row. Any dimension can be the row. The
+// host takes rows that are not dense, and short ones, many at a time (row_columns.h); where that
+// cannot be, the planner moves the dimension last and copies. ops/nn/rows.h has kernels and calls.
 //
 // each(): one value per row, dense, shaped like x without `dim`; in the compute dtype (f32, or f64
 // for f64), or int64. shared(): the same for every row.
@@ -11,6 +12,9 @@
 namespace flambeau {
 
 inline constexpr int kRowOperands = 8, kRowParams = 4;
+inline constexpr int64_t kColumnTerms = 4096;  // the most of rows that are taken side by side
+
+enum class RowRole : int8_t { row, each, shared };
 
 struct RowArgs {
   int64_t rows, n;
@@ -19,9 +23,14 @@ struct RowArgs {
   const char* op;
   struct Report* report;
   double params[kRowParams];
+  // Side by side, on the host: row i lies at i / inner * far + i % inner * stride, its terms `step`
+  // bytes apart. 0: rows are dense and come one by one.
+  int64_t inner, far[kRowOperands], step[kRowOperands];
+  int32_t operands, bytes[kRowOperands];  // of an element
+  RowRole role[kRowOperands];
+  bool output[kRowOperands];
 };
 
-enum class RowRole : int8_t { row, each, shared };
 struct RowOperand {
   const Tensor* tensor;  // undefined: left out
   RowRole role;

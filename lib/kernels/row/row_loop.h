@@ -1,32 +1,37 @@
 // The loop over rows around a functor that is written once, in terms of what a row can do:
 //
 //   template <class T> struct Softmax {                  members: doubles, from RowArgs::params
-//     template <class R>
-//     FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
-//       const T* x = operand<T>(a, 1, row);
-//       r.each([&](int64_t i) { ... });                  all i of the row, in any order, at once
-//       r.sum([&](int64_t i) { return term; })           in a wider type; everybody gets it
-//       r.greatest([&](int64_t i) { return value; })
-//       if (r.first()) ...                               one of the threads that work on the row
+//     template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
+//       const auto x = r.template row_of<const T>(1);    operand 1's elements: x + i, x[i]
+//       r.shared_of<T>(k), r.each_of<V>(k)               elements of all rows; a row's value
+//       r.each([&](auto i) { ... });                     all i of the row, in any order, at once
+//       r.sum([&](auto i) { return term; })              in a wider type: a value, asked with any i
+//       r.greatest([&](auto i) { return value; })
+//       r.sum_of(x), r.squares(x, centre)                sums of x and of (x - centre)^2
+//       r.each_standard(x, mean, rstd, [&](auto i, V hat) { ... })   hat: (x - mean) * rstd
+//       r.value([&](auto i) { ... })                     one for the row, of other such values
+//       r.put<V>(k, [&](auto i) { ... })                 the same into operand k, if it is there
+//       r.keep(y)                                        what can hold the row's values in their
+//                                                        compute type meanwhile: y itself, or, if
+//                                                        R::keeps<T>, for halves that the functor
+//                                                        has `keeps_halves` for, memory
+//       r.for_rows([&](auto i) { ... })                  once, by one of the threads
 //
-// The host gives a row to one thread and vectorises inside it; CUDA gives it to a block.
+// The host gives a row to one thread and vectorises inside it, or works on many rows side by side,
+// of which i then names one, too; CUDA gives a row to a block.
 #pragma once
 #include <cstring>
 
 #include "kernels/report/report_device.h"
-#include "kernels/row/row.h"
-#include "kernels/types.h"
+#include "kernels/row/row_value.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/fold/fold_cuda.h"
 #else
-#include "base/thread_pool.h"
+#include "kernels/row/row_columns.h"
+#include "kernels/row/row_host.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
-
-template <class T> FLAM_KERNEL_FN T* operand(const RowArgs& a, int i, int64_t row) {
-  return reinterpret_cast<T*>(a.data[i] + row * a.stride[i]);
-}
 
 #if defined(FLAM_DEVICE_SOURCE)
 
@@ -41,33 +46,55 @@ template <class V> struct JoinGreatest {
   FLAM_FN V join(V a, V b) const { return b > a ? b : a; }
 };
 
-template <class V> struct BlockRow {
-  int64_t n;
+template <class V> struct BlockRow : RowPlace {
+  template <class T> static constexpr bool keeps = std::is_same_v<T, V>;
+  template <class T> __device__ RowElements<T> keep(RowElements<T> y) const { return y; }
   using Wide =
       V;  // elementwise arithmetic; sums of f32 are trees, which are accurate by themselves
 
-  __device__ bool first() const { return threadIdx.x == 0; }
+  template <class F> __device__ auto value(const F& f) const { return same_value(f(int64_t(0))); }
+  template <class F> __device__ void for_rows(const F& f) const {
+    if (threadIdx.x == 0) f(int64_t(0));
+  }
+  template <class T, class F> __device__ void put(int k, const F& f) const {
+    if (threadIdx.x == 0 && a.data[k]) *place<T>(k) = T(f(int64_t(0)));
+  }
   template <class F> __device__ void each(const F& f) const {
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) f(i);
+    __syncthreads();
   }
-  template <class F> __device__ V sum(const F& f) const {
-    V a = V(0);
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) a += V(f(i));
-    return everywhere(block_join(JoinSum<V>{}, a));
+  template <class F> __device__ SameValue<V> sum(const F& f) const {
+    V total = V(0);
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) total += V(f(i));
+    return {everywhere(block_join(JoinSum<V>{}, total))};
   }
-  template <class F> __device__ V greatest(const F& f) const {
+  template <class T> __device__ SameValue<V> sum_of(RowElements<T> x) const {
+    return sum([&](int64_t i) { return load(x + i); });
+  }
+  template <class T>
+  __device__ SameValue<V> squares(RowElements<T> x, SameValue<V> centre) const {
+    return sum([&](int64_t i) {
+      const V d = V(load(x + i)) - centre.v;
+      return d * d;
+    });
+  }
+  template <class X, class F>
+  __device__ void each_standard(const X& x, SameValue<V> mean, SameValue<V> rstd,
+                                const F& f) const {
+    each([&](int64_t i) { f(i, (V(load(x + i)) - mean.v) * rstd.v); });
+  }
+  template <class F> __device__ SameValue<V> greatest(const F& f) const {
     const JoinGreatest<V> m;
-    V a = m.zero();
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) a = m.join(a, f(i));
-    return everywhere(block_join(m, a));
+    V top = m.zero();
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) top = m.join(top, f(i));
+    return {everywhere(block_join(m, top))};
   }
-  __device__ void finished() const { __syncthreads(); }
 
  private:
-  __device__ V everywhere(V a) const {  // the first warp's value, to all
+  __device__ V everywhere(V v) const {  // the first warp's value, to all
     __shared__ V value;
     __syncthreads();
-    if (threadIdx.x == 0) value = a;
+    if (threadIdx.x == 0) value = v;
     __syncthreads();
     return value;
   }
@@ -76,9 +103,9 @@ template <class V> struct BlockRow {
 template <template <class> class F, class T> __global__ void row_kernel(RowArgs a) {
   F<T> f{};
   if constexpr (!std::is_empty_v<F<T>>) memcpy(&f, a.params, sizeof f);
-  BlockRow<Compute<T>> r{a.n};
   for (int64_t i = blockIdx.x; i < a.rows; i += gridDim.x) {
-    f(r, a, i);
+    BlockRow<Compute<T>> r{{a, i, a.n}};
+    f(r);
     __syncthreads();
   }
 }
@@ -92,59 +119,18 @@ template <template <class> class F, class T> void row_entry(void* stream, const 
 
 #else
 
-template <class V> struct HostRow {
-  int64_t n;
-  using Wide = double;
-  static constexpr int kLanes = (64 << FLAM_ISA_RANK) / 8;
-
-  FLAM_FN bool first() const { return true; }
-  template <class F> FLAM_FN void each(const F& f) const {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) f(i);
-  }
-  template <class F> FLAM_FN double sum(const F& f) const {
-    double lane[kLanes] = {};
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-#pragma GCC ivdep
-      for (int l = 0; l < kLanes; ++l) lane[l] += double(f(i + l));
-    }
-    for (int l = 0; i < n; ++i, ++l) lane[l] += double(f(i));
-    const int used = n < kLanes ? int(n) : kLanes;
-    double total = 0;
-    for (int l = 0; l < used; ++l) total += lane[l];
-    return total;
-  }
-  template <class F> FLAM_FN V greatest(const F& f) const {
-    V lane[kLanes];
-    for (int l = 0; l < kLanes; ++l) lane[l] = -V(__builtin_huge_val());
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-#pragma GCC ivdep
-      for (int l = 0; l < kLanes; ++l) {
-        const V x = f(i + l);
-        lane[l] = x > lane[l] ? x : lane[l];
-      }
-    }
-    for (; i < n; ++i) {
-      const V x = f(i);
-      lane[0] = x > lane[0] ? x : lane[0];
-    }
-    V top = lane[0];
-    for (int l = 1; l < kLanes; ++l) top = lane[l] > top ? lane[l] : top;
-    return top;
-  }
-  FLAM_FN void finished() const {}
-};
-
 template <template <class> class F, class T> void row_entry(void*, const void* p) {
   const RowArgs& a = *static_cast<const RowArgs*>(p);
   F<T> f{};
   if constexpr (!std::is_empty_v<F<T>>) memcpy(static_cast<void*>(&f), a.params, sizeof f);
+  if (a.inner) return row_tiles<F<T>, T>(f, a);
   // Flattened: a loop that calls what it does for an element would not become vectors.
   const auto rows = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
-    HostRow<Compute<T>> r{a.n};
-    for (int64_t i = begin; i < end; ++i) f(r, a, i);
+    const Scratch memory(keeps_halves<F<T>> ? size_t(a.n) * sizeof(float) : 0);
+    for (int64_t i = begin; i < end; ++i) {
+      HostRow<Compute<T>> r{{a, i, a.n}, memory.as<Compute<T>>()};
+      f(r);
+    }
   };
   parallel_for(a.rows, 16384 / (a.n + 16) + 1, rows);
 }

@@ -1,6 +1,6 @@
 // Normalisations. Batch norm is a scale and a shift per channel, found from the batch in f32 (f64
 // for f64) or from running statistics; its gradient is two sums per channel and one elementwise
-// pass.
+// pass, by planes where they lie dense.
 #include "ops/nn/norm.h"
 
 #include <cmath>
@@ -9,6 +9,7 @@
 #include "kernels/fold/fold.h"
 #include "ops/formula.h"
 #include "ops/nn/normalized.h"
+#include "ops/nn/planes.h"
 #include "ops/nn/rows.h"
 
 namespace flambeau::ops {
@@ -47,6 +48,35 @@ struct BatchNormBackward {
   static constexpr auto name = "NativeBatchNormBackward0";
 
   Tensors operator()(const Tensor& dy) const {
+    const Tensor in = x;
+    return modes.grad || !has_planes(in) ? by_ops(dy) : of_planes(contiguous(dy), in);
+  }
+
+  // Two sums per plane, and one pass over it.
+  Tensors of_planes(const Tensor& dy, const Tensor& in) const {
+    const int64_t n = in.size(0), channels = in.size(1);
+    const Dims flat{channels};
+    const Tensor mu = per_plane(mean, n), r = reshape(rstd, flat);
+    const PlaneSums of = plane_sums(op::batch_norm, dy, in, mu);
+    const int64_t first = 0;
+    const Tensor total = sum(of.sum, {&first, 1}), dot = sum(of.dot, {&first, 1});
+    Tensors g(3);
+    if (wanted(1)) g[1] = mul(dot, r);
+    if (wanted(2)) g[2] = total;
+    if (!wanted(0)) return g;
+    const Tensor scale = weight.defined() ? mul(r, to_dtype(weight.get(), r.dtype())) : r;
+    if (!training) {
+      g[0] = mul(dy, to_dtype(as_channel(scale, dy.dim()), dy.dtype()));
+      return g;
+    }
+    const Tensor share = mul(scale, num(double(channels) / double(in.numel())));
+    g[0] = plane_gradient(op::batch_norm, dy, in, mu, per_plane(scale, n),
+                          per_plane(mul(share, total), n),
+                          per_plane(mul(mul(share, dot), mul(r, r)), n));
+    return g;
+  }
+
+  Tensors by_ops(const Tensor& dy) const {
     const Tensor input = x, w = as_channel(weight, dy.dim());
     const Dims over = all_but_channel(dy.dim());
     // Statistics as functions of x, so that the gradient can be differentiated again.
@@ -148,9 +178,19 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   if (weight) scale = mul(scale, as_channel(weight, x.dim()));
   shift = neg(mul(mu, scale));
   if (bias) shift = add(shift, as_channel(bias, x.dim()));
-  scale = to_dtype(scale, x.dtype());
-  shift = to_dtype(shift, x.dtype());
-  Tensor y = c.map(kScaleShift, {x, scale, shift});
+  Tensor y;
+  if (has_planes(c[0])) {
+    const int64_t n = x.size(0);
+    const Dims flat = planes_of(x);
+    y = c.output(x.sizes(), x.dtype());
+    run_row(op::batch_norm, kPlaneScale, x.dtype(), 1,
+            {out_row(alias(y, flat, contiguous_strides(flat), y.offset())), row(reshape(x, flat)),
+             each(per_plane(scale, n)), each(per_plane(shift, n))});
+  } else {
+    scale = to_dtype(scale, x.dtype());
+    shift = to_dtype(shift, x.dtype());
+    y = c.map(kScaleShift, {x, scale, shift});
+  }
   if (new_mean) copy_(running_mean, new_mean, false);
   if (new_var) copy_(running_var, new_var, false);
   return c.track(std::move(y), BatchNormBackward{c.save(x), c.save(weight), c.save(mu),

@@ -2,6 +2,7 @@
 // averages are averages of powers.
 #include <cmath>
 
+#include "kernels/fold/fold.h"
 #include "ops/nn/pool_windows.h"
 
 namespace flambeau::ops {
@@ -56,13 +57,17 @@ Tensor average(const Tensor& x, DimsView sizes, AveragePool a) {
   Call c{a.op, {x}};
   a.channels_last = is_channels_last(c[0], false);
   Tensor y = empty_image(sizes, c[0].dtype(), x.device(), a.channels_last);
+  const bool one =
+      !a.params && std::all_of(sizes.begin() + 2, sizes.end(), [](int64_t n) { return n == 1; });
   if (a.params) {
     run_avg_pool(a.op, y, c[0], *a.params);
+  } else if (one && x.numel() != 0) {
+    Dims space;
+    for (int64_t d = 2; d < x.dim(); ++d) space.push_back(d);
+    run_fold(a.op, kMean, c[0].dtype(), y, c[0], space);
   } else {
     run_adaptive_avg_pool(a.op, y, c[0]);
   }
-  const bool one =
-      !a.params && std::all_of(sizes.begin() + 2, sizes.end(), [](int64_t n) { return n == 1; });
   if (one) return c.track(std::move(y), AveragePoolBackward<ServesAlways>{Dims(x.sizes()), a});
   return c.track(std::move(y), AveragePoolBackward<ServesOnce>{Dims(x.sizes()), a});
 }

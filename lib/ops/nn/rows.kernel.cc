@@ -3,137 +3,192 @@
 // squared.
 #include "ops/nn/rows.h"
 
-#include "kernels/math.h"
+#include "kernels/math_below.h"
 #include "kernels/row/row_loop.h"
 
 namespace flambeau::FLAM_TARGET {
 
+// Of a sum of exponentials; the host's sums are double for float, too, and need no double's log.
+template <class V, class S> FLAM_FN S log_of_sum(S sum) {
+  if constexpr (std::is_same_v<V, float> && std::is_same_v<S, double>) return core::log(sum);
+  return log(sum);
+}
+
 template <class T> struct Softmax {
+  static constexpr bool keeps_halves = sizeof(T) == 2;
   double masked;  // not 0: rows of -infinity become 0, as attention's do
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
-    const T* x = operand<T>(a, 1, row);
-    T* y = operand<T>(a, 0, row);
-    V top = r.greatest([&](int64_t i) { return load(x + i); });
-    if (masked != 0 && top == -V(__builtin_huge_val())) top = 0;
-    const auto scale_of = [&](auto sum) { return masked != 0 && sum == 0 ? V(0) : V(1 / sum); };
-    if constexpr (std::is_same_v<T, V>) {  // the output can hold the exponentials meanwhile
-      const V scale = scale_of(r.sum([&](int64_t i) { return y[i] = exp(V(load(x + i) - top)); }));
-      r.each([&](int64_t i) { y[i] *= scale; });
+    const auto x = r.template row_of<const T>(1);
+    const auto y = r.template row_of<T>(0);
+    const auto greatest = r.greatest([&](auto i) { return load(x + i); });
+    const auto top = r.value([&](auto i) {
+      return masked != 0 && greatest(i) == -V(__builtin_huge_val()) ? V(0) : greatest(i);
+    });
+    const auto scale_of = [&](const auto& sum) {
+      return r.value([&](auto i) { return masked != 0 && sum(i) == 0 ? V(0) : V(1 / sum(i)); });
+    };
+    if constexpr (R::template keeps<T>) {
+      const auto e = r.keep(y);
+      const auto scale =
+          scale_of(r.sum([&](auto i) { return e[i] = exp_below(V(load(x + i) - top(i))); }));
+      r.each([&](auto i) { y[i] = narrow<T>(V(e[i] * scale(i))); });
     } else {
-      const V scale = scale_of(r.sum([&](int64_t i) { return exp(V(load(x + i) - top)); }));
-      r.each([&](int64_t i) { y[i] = narrow<T>(exp(V(load(x + i) - top)) * scale); });
+      const auto scale =
+          scale_of(r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); }));
+      r.each([&](auto i) { y[i] = narrow<T>(exp_below(V(load(x + i) - top(i))) * scale(i)); });
     }
   }
 };
 
 template <class T> struct LogSoftmax {
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
-    const T* x = operand<T>(a, 1, row);
-    T* y = operand<T>(a, 0, row);
-    const V top = r.greatest([&](int64_t i) { return load(x + i); });
-    const V log_sum = V(log(r.sum([&](int64_t i) { return exp(V(load(x + i) - top)); })));
-    r.each([&](int64_t i) { y[i] = narrow<T>((load(x + i) - top) - log_sum); });
+    const auto x = r.template row_of<const T>(1);
+    const auto y = r.template row_of<T>(0);
+    const auto top = r.greatest([&](auto i) { return load(x + i); });
+    const auto sum = r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); });
+    const auto log_sum = r.value([&](auto i) { return V(log_of_sum<V>(sum(i))); });
+    r.each([&](auto i) { y[i] = narrow<T>((load(x + i) - top(i)) - log_sum(i)); });
   }
 };
 
 template <class T> struct SoftmaxBackward {
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
-    const T *dy = operand<T>(a, 1, row), *y = operand<T>(a, 2, row);
-    T* dx = operand<T>(a, 0, row);
-    const V dot = V(r.sum([&](int64_t i) { return load(dy + i) * load(y + i); }));
-    r.each([&](int64_t i) { dx[i] = narrow<T>((load(dy + i) - dot) * load(y + i)); });
+    const auto dy = r.template row_of<const T>(1), y = r.template row_of<const T>(2);
+    const auto dx = r.template row_of<T>(0);
+    const auto sum = r.sum([&](auto i) { return load(dy + i) * load(y + i); });
+    const auto dot = r.value([&](auto i) { return V(sum(i)); });
+    r.each([&](auto i) { dx[i] = narrow<T>((load(dy + i) - dot(i)) * load(y + i)); });
   }
 };
 
 template <class T> struct LogSoftmaxBackward {
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
-    const T *dy = operand<T>(a, 1, row), *y = operand<T>(a, 2, row);
-    T* dx = operand<T>(a, 0, row);
-    const V sum = V(r.sum([&](int64_t i) { return load(dy + i); }));
-    r.each([&](int64_t i) { dx[i] = narrow<T>(load(dy + i) - exp(load(y + i)) * sum); });
+    const auto dy = r.template row_of<const T>(1), y = r.template row_of<const T>(2);
+    const auto dx = r.template row_of<T>(0);
+    const auto sum = r.sum_of(dy);
+    const auto all = r.value([&](auto i) { return V(sum(i)); });
+    r.each([&](auto i) { dx[i] = narrow<T>(load(dy + i) - exp_below(load(y + i)) * all(i)); });
   }
 };
 
 // ---- norms --------------------------------------------------------------------------------------
 
+// a * b + c, rounded once where that costs nothing.
+template <class V> FLAM_FN V scaled_sum(V a, V b, V c) {
+#if defined(__FMA__) && !defined(__CUDACC__)
+  if constexpr (std::is_same_v<V, float>) return __builtin_fmaf(a, b, c);
+#endif
+  return a * b + c;
+}
+
 template <class T> struct LayerNorm {
   double eps;
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
     using W = typename R::Wide;
-    const T *x = operand<T>(a, 3, row), *w = operand<T>(a, 4, row), *b = operand<T>(a, 5, row);
-    T* y = operand<T>(a, 0, row);
-    const W mean = r.sum([&](int64_t i) { return load(x + i); }) / W(r.n);
-    const W variance = r.sum([&](int64_t i) {
-      const W d = W(load(x + i)) - mean;
-      return d * d;
-    }) / W(r.n);
-    const W rstd = 1 / sqrt(variance + W(eps));
-    r.each([&](int64_t i) {
-      const W hat = (W(load(x + i)) - mean) * rstd;
-      const W scaled = w ? hat * W(load(w + i)) : hat;
-      y[i] = narrow<T>(V(b ? scaled + W(load(b + i)) : scaled));
-    });
-    if (!r.first()) return;
-    if (a.data[1]) *operand<V>(a, 1, row) = V(mean);
-    if (a.data[2]) *operand<V>(a, 2, row) = V(rstd);
+    const auto x = r.template row_of<const T>(3);
+    const auto w = r.template shared_of<const T>(4), b = r.template shared_of<const T>(5);
+    const auto y = r.template row_of<T>(0);
+    const auto sum = r.sum_of(x);
+    const auto mean = r.value([&](auto i) { return W(sum(i)) / W(r.n); });
+    const auto squares = r.squares(x, mean);
+    const auto rstd = r.value([&](auto i) { return 1 / sqrt(W(squares(i)) / W(r.n) + W(eps)); });
+    const auto write = [&](const auto& f) {
+      r.each_standard(x, mean, rstd, [&](auto i, V hat) { y[i] = narrow<T>(f(i, hat)); });
+    };
+    if (w && b) {  // loops of their own: options inside would keep them from being vectors
+      write([&](auto i, V hat) { return scaled_sum(hat, load(w + i), load(b + i)); });
+    } else if (w) {
+      write([&](auto i, V hat) { return V(hat * load(w + i)); });
+    } else if (b) {
+      write([&](auto i, V hat) { return V(hat + load(b + i)); });
+    } else {
+      write([&](auto, V hat) { return hat; });
+    }
+    r.template put<V>(1, [&](auto i) { return mean(i); });
+    r.template put<V>(2, [&](auto i) { return rstd(i); });
   }
 };
 
+// In the elements' own arithmetic: mean and rstd are kept in it.
 template <class T> struct LayerNormBackward {
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
-    using W = typename R::Wide;
-    const T *dy = operand<T>(a, 2, row), *x = operand<T>(a, 3, row), *w = operand<T>(a, 6, row);
-    T *dx = operand<T>(a, 0, row), *scaled = operand<T>(a, 1, row);
-    const W mean = *operand<V>(a, 4, row), rstd = *operand<V>(a, 5, row);
-    const auto hat = [&](int64_t i) { return (W(load(x + i)) - mean) * rstd; };
-    const auto g = [&](int64_t i) {
-      return w ? W(load(dy + i)) * W(load(w + i)) : W(load(dy + i));
+    const auto dy = r.template row_of<const T>(2), x = r.template row_of<const T>(3);
+    const auto w = r.template shared_of<const T>(6);
+    const auto dx = r.template row_of<T>(0), scaled = r.template row_of<T>(1);
+    const auto& mean = r.template each_of<V>(4);
+    const auto& rstd = r.template each_of<V>(5);
+    const auto hat = [&](auto i) { return V((load(x + i) - mean(i)) * rstd(i)); };
+    const auto weighted = [&](auto i) { return V(load(dy + i) * load(w + i)); };
+    const auto plain = [&](auto i) { return load(dy + i); };
+    const auto write = [&](const auto& g, const auto& along) {
+      const auto shift = r.sum(g);
+      const auto a = r.value([&](auto i) { return V(along(i) / r.n); });
+      const auto s = r.value([&](auto i) { return V(shift(i) / r.n); });
+      r.each([&](auto i) { dx[i] = narrow<T>(V(rstd(i) * (g(i) - s(i) - hat(i) * a(i)))); });
     };
-    const W along = r.sum([&](int64_t i) { return g(i) * hat(i); }) / W(r.n);
-    const W shift = r.sum([&](int64_t i) { return g(i); }) / W(r.n);
-    if (a.data[1]) r.each([&](int64_t i) { scaled[i] = narrow<T>(V(W(load(dy + i)) * hat(i))); });
-    if (a.data[0])
-      r.each([&](int64_t i) { dx[i] = narrow<T>(V(rstd * (g(i) - shift - hat(i) * along))); });
+    if (scaled) {  // of a weight, on the way
+      const auto along = r.sum([&](auto i) {
+        const V product = load(dy + i) * hat(i);
+        scaled[i] = narrow<T>(product);
+        return V(product * load(w + i));
+      });
+      if (dx) write(weighted, along);
+    } else if (w) {
+      write(weighted, r.sum([&](auto i) { return V(weighted(i) * hat(i)); }));
+    } else {
+      write(plain, r.sum([&](auto i) { return V(plain(i) * hat(i)); }));
+    }
   }
 };
 
 template <class T> struct RmsNorm {
   double eps;
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
     using W = typename R::Wide;
-    const T *x = operand<T>(a, 2, row), *w = operand<T>(a, 3, row);
-    T* y = operand<T>(a, 0, row);
-    const W square = r.sum([&](int64_t i) { return W(load(x + i)) * W(load(x + i)); }) / W(r.n);
-    const W rstd = 1 / sqrt(square + W(eps));
-    r.each([&](int64_t i) {
-      const W hat = W(load(x + i)) * rstd;
-      y[i] = narrow<T>(V(w ? hat * W(load(w + i)) : hat));
-    });
-    if (r.first() && a.data[1]) *operand<V>(a, 1, row) = V(rstd);
+    const auto x = r.template row_of<const T>(2);
+    const auto w = r.template shared_of<const T>(3);
+    const auto y = r.template row_of<T>(0);
+    const auto squares = r.squares(x, r.value([&](auto) { return W(0); }));
+    const auto rstd = r.value([&](auto i) { return 1 / sqrt(W(squares(i)) / W(r.n) + W(eps)); });
+    const auto hat = [&](auto i) { return V(W(load(x + i)) * rstd(i)); };
+    r.each([&](auto i) { y[i] = narrow<T>(w ? V(hat(i) * load(w + i)) : hat(i)); });
+    r.template put<V>(1, [&](auto i) { return rstd(i); });
   }
 };
 
 template <class T> struct RmsNormBackward {
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
-    using W = typename R::Wide;
-    const T *dy = operand<T>(a, 2, row), *x = operand<T>(a, 3, row), *w = operand<T>(a, 5, row);
-    T *dx = operand<T>(a, 0, row), *scaled = operand<T>(a, 1, row);
-    const W rstd = *operand<V>(a, 4, row);
-    const auto hat = [&](int64_t i) { return W(load(x + i)) * rstd; };
-    const auto g = [&](int64_t i) {
-      return w ? W(load(dy + i)) * W(load(w + i)) : W(load(dy + i));
+    const auto dy = r.template row_of<const T>(2), x = r.template row_of<const T>(3);
+    const auto w = r.template shared_of<const T>(5);
+    const auto dx = r.template row_of<T>(0), scaled = r.template row_of<T>(1);
+    const auto& rstd = r.template each_of<V>(4);
+    const auto hat = [&](auto i) { return V(load(x + i) * rstd(i)); };
+    const auto weighted = [&](auto i) { return V(load(dy + i) * load(w + i)); };
+    const auto plain = [&](auto i) { return load(dy + i); };
+    const auto write = [&](const auto& g, const auto& along) {
+      const auto a = r.value([&](auto i) { return V(along(i) / r.n); });
+      r.each([&](auto i) { dx[i] = narrow<T>(V(rstd(i) * (g(i) - hat(i) * a(i)))); });
     };
-    const W along = r.sum([&](int64_t i) { return g(i) * hat(i); }) / W(r.n);
-    if (a.data[1]) r.each([&](int64_t i) { scaled[i] = narrow<T>(V(W(load(dy + i)) * hat(i))); });
-    if (a.data[0]) r.each([&](int64_t i) { dx[i] = narrow<T>(V(rstd * (g(i) - hat(i) * along))); });
+    if (scaled) {  // of a weight, on the way
+      const auto along = r.sum([&](auto i) {
+        const V product = load(dy + i) * hat(i);
+        scaled[i] = narrow<T>(product);
+        return V(product * load(w + i));
+      });
+      if (dx) write(weighted, along);
+    } else if (w) {
+      write(weighted, r.sum([&](auto i) { return V(weighted(i) * hat(i)); }));
+    } else {
+      write(plain, r.sum([&](auto i) { return V(plain(i) * hat(i)); }));
+    }
   }
 };
 
@@ -142,61 +197,77 @@ template <class T> struct RmsNormBackward {
 // loss = (1 - s) w[t] (lse - x[t]) + s / n * sum_c w[c] (lse - x[c])
 template <class T> struct CrossEntropy {
   double ignored, smoothing;
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
     using W = typename R::Wide;
-    const T* x = operand<T>(a, 3, row);
-    const V* weight = operand<V>(a, 5, row);
-    const int64_t target = *operand<int64_t>(a, 4, row);
-    const bool ignore = target == int64_t(ignored);
-    const int64_t t = ignore ? 0 : in_range(a.op, a.report, target, target, 1, r.n);
-    const V top = r.greatest([&](int64_t i) { return load(x + i); });
-    const W rest = log(r.sum([&](int64_t i) { return exp(V(load(x + i) - top)); })),
-            lse = W(top) + rest;
-    const W w = weight ? W(weight[t]) : W(1);
-    W loss = w * (rest - (W(load(x + t)) - W(top)));
+    const auto x = r.template row_of<const T>(3);
+    const auto weight = r.template shared_of<const V>(5);
+    const auto& target = r.template each_of<int64_t>(4);
+    const auto ignore = [&](auto i) { return target(i) == int64_t(ignored); };
+    const auto t = r.value([&](auto i) {
+      return ignore(i) ? int64_t(0) : in_range(r.a.op, r.a.report, target(i), target(i), 1, r.n);
+    });
+    const auto weight_of = [&](auto i, int64_t c) { return weight ? W(*weight.term(i, c)) : W(1); };
+    const auto top = r.greatest([&](auto i) { return load(x + i); });
+    const auto sum = r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); });
+    const auto rest = r.value([&](auto i) { return W(log_of_sum<V>(sum(i))); });
+    const auto lse = r.value([&](auto i) { return W(top(i)) + rest(i); });
+    auto loss = r.value([&](auto i) {
+      return weight_of(i, t(i)) * (rest(i) - (W(load(x.term(i, t(i)))) - W(top(i))));
+    });
     if (smoothing != 0) {
-      const W all =
-          r.sum([&](int64_t i) { return (weight ? W(weight[i]) : W(1)) * (lse - W(load(x + i))); });
-      loss = W(1 - smoothing) * loss + W(smoothing) / W(r.n) * all;
+      const auto all = r.sum([&](auto i) {
+        return (weight ? W(load(weight + i)) : W(1)) * (lse(i) - W(load(x + i)));
+      });
+      loss = r.value(
+          [&](auto i) { return W(1 - smoothing) * loss(i) + W(smoothing) / W(r.n) * W(all(i)); });
     }
-    if (!r.first()) return;
-    *operand<V>(a, 0, row) = ignore ? V(0) : V(loss);
-    if (a.data[1]) *operand<V>(a, 1, row) = V(lse);
-    if (a.data[2]) *operand<V>(a, 2, row) = ignore ? V(0) : V(w);
+    r.template put<V>(0, [&](auto i) { return ignore(i) ? V(0) : V(loss(i)); });
+    r.template put<V>(1, [&](auto i) { return lse(i); });
+    r.template put<V>(2, [&](auto i) { return ignore(i) ? V(0) : V(weight_of(i, t(i))); });
   }
 };
 
 template <class T> struct CrossEntropyBackward {
   double ignored, smoothing;
-  template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
-    const T* x = operand<T>(a, 2, row);
-    T* dx = operand<T>(a, 0, row);
-    const V* weight = operand<V>(a, 5, row);
-    const int64_t target = *operand<int64_t>(a, 3, row);
-    if (target == int64_t(ignored)) {
-      r.each([&](int64_t i) { dx[i] = narrow<T>(V(0)); });
-      return;
-    }
-    const int64_t t = in_range(a.op, a.report, target, target, 1, r.n);
-    const V g = *operand<V>(a, 1, row), lse = *operand<V>(a, 4, row);
-    const V hit = V(1 - smoothing) * (weight ? weight[t] : V(1)), even = V(smoothing) / V(r.n);
-    const V total = a.data[6] ? V(*operand<double>(a, 6, row)) : V(r.n);
-    const V at_target = load(x + t);
+    const auto x = r.template row_of<const T>(2);
+    const auto dx = r.template row_of<T>(0);
+    const auto weight = r.template shared_of<const V>(5);
+    const auto& target = r.template each_of<int64_t>(3);
+    const auto& lse = r.template each_of<V>(4);
+    const auto& given = r.template each_of<V>(1);
+    const auto t = r.value([&](auto i) {
+      const bool counts = target(i) != int64_t(ignored);
+      return counts ? in_range(r.a.op, r.a.report, target(i), target(i), 1, r.n) : int64_t(0);
+    });
+    const auto g = r.value([&](auto i) { return target(i) == int64_t(ignored) ? V(0) : given(i); });
+    const auto hit =
+        r.value([&](auto i) { return V(1 - smoothing) * (weight ? *weight.term(i, t(i)) : V(1)); });
+    const auto all = r.template shared_of<const double>(6);
+    const V even = V(smoothing) / V(r.n), total = all ? V(*all.p) : V(r.n);
+    const auto at_target = r.value([&](auto i) { return load(x.term(i, t(i))); });
+    const auto none = [&](auto i) { return target(i) == int64_t(ignored); };
     if (even == 0) {  // a loop of its own: options inside would keep it from being vectors
-      r.each([&](int64_t i) { dx[i] = narrow<T>(g * (hit * exp(V(load(x + i) - lse)))); });
+      r.each([&](auto i) {
+        const V d = g(i) * (hit(i) * exp_below(V(load(x + i) - lse(i))));
+        dx[i] = narrow<T>(none(i) ? V(0) : d);
+      });
     } else {
-      r.each([&](int64_t i) {
-        const V p = exp(V(load(x + i) - lse));
-        dx[i] = narrow<T>(g * (hit * p + even * (p * total - (weight ? weight[i] : V(1)))));
+      r.each([&](auto i) {
+        const V p = exp_below(V(load(x + i) - lse(i)));
+        const V d = g(i) * (hit(i) * p + even * (p * total - (weight ? load(weight + i) : V(1))));
+        dx[i] = narrow<T>(none(i) ? V(0) : d);
       });
     }
-    r.finished();
-    if (!r.first()) return;
-    const V p = exp(V(at_target - lse));  // 1 - p has no rounding of its own to lose
-    const V smooth = even != 0 ? even * (p * total - (weight ? weight[t] : V(1))) : V(0);
-    dx[t] = narrow<T>(g * (hit * (p - 1) + smooth));
+    r.for_rows([&](auto i) {
+      if (none(i)) return;
+      const V p = exp_below(V(at_target(i) - lse(i)));  // 1 - p has no rounding of its own to lose
+      const V own = weight ? *weight.term(i, t(i)) : V(1);
+      const V smooth = even != 0 ? even * (p * total - own) : V(0);
+      *dx.term(i, t(i)) = narrow<T>(g(i) * (hit(i) * (p - 1) + smooth));
+    });
   }
 };
 

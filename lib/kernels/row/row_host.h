@@ -1,0 +1,166 @@
+// A row on the host: one thread walks it and vectorises inside it. Sums of floats are made of
+// pieces whose terms are computed in float and added in double.
+#pragma once
+#include "base/thread_pool.h"
+#include "kernels/fold/fold_wide.h"
+#include "kernels/row/row_value.h"
+
+namespace flambeau::FLAM_TARGET {
+
+struct Adding {
+  static constexpr bool centred = false;
+  FLAM_FN double zero() const { return 0; }
+  template <class A> FLAM_FN A fold(A a, A x, A) const { return a + x; }
+  template <class A> FLAM_FN A join(A a, A b) const { return a + b; }
+};
+struct AddingSquares : Adding {
+  template <class A> FLAM_FN A fold(A a, A x, A centre) const {
+    const A d = x - centre;
+    return a + d * d;
+  }
+};
+
+template <class F> inline constexpr bool keeps_halves = requires { requires F::keeps_halves; };
+
+template <class V> struct HostRow : RowPlace {
+  using Wide = double;  // what distances from a mean are formed in
+  static constexpr int kLanes = (64 << FLAM_ISA_RANK) / 8;
+  static constexpr int64_t kPiece = 64;
+  template <class T> static constexpr bool keeps = true;
+  V* memory;  // of a row, for functors that keep halves in it
+
+  template <class T> FLAM_FN RowElements<V> keep(RowElements<T> y) const {
+    if constexpr (std::is_same_v<T, V>) return y;
+    if constexpr (!std::is_same_v<T, V>) return {memory};
+  }
+
+  template <class F> FLAM_FN auto value(const F& f) const { return same_value(f(int64_t(0))); }
+  template <class F> FLAM_FN void for_rows(const F& f) const { f(int64_t(0)); }
+  template <class T, class F> FLAM_FN void put(int k, const F& f) const {
+    if (a.data[k]) *place<T>(k) = T(f(int64_t(0)));
+  }
+
+  template <class F> FLAM_FN void each(const F& f) const {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) f(i);
+  }
+
+  template <class F> FLAM_FN SameValue<double> sum(const F& f) const {
+    if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<decltype(f(int64_t(0))), float>) {
+      return {sum_of_floats(f)};
+    } else {
+      return {sum_on_lanes(f)};
+    }
+  }
+
+  template <class T> FLAM_FN SameValue<double> sum_of(RowElements<T> x) const {
+    if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<T, const float>) {
+      const Adding m;
+      WideRow<Adding> row(m);
+      row.add_dense(m, x.p, 0, n, 0);
+      return {row.total(m, n)};
+    } else {
+      return sum([&](int64_t i) { return load(x + i); });
+    }
+  }
+
+  // Of x - centre.
+  template <class T>
+  FLAM_FN SameValue<double> squares(RowElements<T> x, SameValue<double> centre) const {
+    if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<T, const float>) {
+      const AddingSquares m;
+      WideRow<AddingSquares> row(m);
+      row.add_dense(m, x.p, 0, n, centre.v);
+      return {row.total(m, n)};
+    } else {
+      return {sum_on_lanes([&](int64_t i) {
+        const double d = double(load(x + i)) - centre.v;
+        return d * d;
+      })};
+    }
+  }
+
+  // In float what double arithmetic would round to, but for a last bit far from the mean: what a
+  // float of mean and rstd leaves is added behind.
+  template <class X, class F>
+  FLAM_FN void each_standard(const X& x, SameValue<double> mean, SameValue<double> rstd,
+                             const F& f) const {
+#if defined(__FMA__)
+    if constexpr (std::is_same_v<V, float>) {
+      const float centre = float(mean.v), scale = float(rstd.v);
+      if (scale > 0x1p-100f && scale < 0x1p100f) {
+        const float rest = float(rstd.v - scale), shift = float((centre - mean.v) * rstd.v);
+        return each([&](int64_t i) {
+          const float d = load(x + i) - centre;
+          f(i, __builtin_fmaf(d, scale, __builtin_fmaf(d, rest, shift)));
+        });
+      }
+    }
+#endif
+    each([&](int64_t i) { f(i, V((double(load(x + i)) - mean.v) * rstd.v)); });
+  }
+
+  template <class F> FLAM_FN SameValue<V> greatest(const F& f) const {
+    constexpr int lanes = 2 * kLanes;
+    V lane[lanes];
+    for (int l = 0; l < lanes; ++l) lane[l] = -V(__builtin_huge_val());
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+#pragma GCC ivdep
+      for (int l = 0; l < lanes; ++l) {
+        const V x = f(i + l);
+        lane[l] = x > lane[l] ? x : lane[l];
+      }
+    }
+    for (int l = 0; i < n; ++i, ++l) {
+      const V x = f(i);
+      lane[l] = x > lane[l] ? x : lane[l];
+    }
+    return {greatest_of<lanes>(lane)};
+  }
+
+ private:
+  template <int N> static FLAM_FN V greatest_of(const V (&lane)[N]) {
+    if constexpr (N == 1) {
+      return lane[0];
+    } else {
+      V half[N / 2];
+      for (int l = 0; l < N / 2; ++l)
+        half[l] = lane[l] > lane[l + N / 2] ? lane[l] : lane[l + N / 2];
+      return greatest_of<N / 2>(half);
+    }
+  }
+
+  template <class F> FLAM_FN double sum_of_floats(const F& f) const {
+    const Adding m;
+    WideRow<Adding> row(m);
+    float piece[kPiece];
+    int64_t i = 0;
+    for (; i + kPiece <= n; i += kPiece) {
+#pragma GCC ivdep
+      for (int64_t l = 0; l < kPiece; ++l) piece[l] = f(i + l);
+      row.add_dense(m, piece, 0, kPiece, 0);
+    }
+    const int64_t rest = n - i;
+#pragma GCC ivdep
+    for (int64_t l = 0; l < rest; ++l) piece[l] = f(i + l);
+    row.add_dense(m, piece, 0, rest, 0);
+    return row.total(m, n);
+  }
+
+  template <class F> FLAM_FN double sum_on_lanes(const F& f) const {
+    double lane[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+#pragma GCC ivdep
+      for (int l = 0; l < kLanes; ++l) lane[l] += double(f(i + l));
+    }
+    for (int l = 0; i < n; ++i, ++l) lane[l] += double(f(i));
+    const int used = n < kLanes ? int(n) : kLanes;
+    double total = 0;
+    for (int l = 0; l < used; ++l) total += lane[l];
+    return total;
+  }
+};
+
+}  // namespace flambeau::FLAM_TARGET
