@@ -68,6 +68,35 @@ def test_values_and_gradients(case, dtype, kind, device, batch_of):
         assert np.abs(g - w).max() <= limit, name
 
 
+@pytest.mark.parametrize("heads_inside", [False, True])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_shared_heads(dtype, is_causal, heads_inside, device):
+    """Several heads of q with one of k and v; odd widths, values of another, any order."""
+
+    def operand(n, heads, width):
+        sizes = (1, n, heads, width) if heads_inside else (1, heads, n, width)
+        t = torch.randn(sizes, device=device).to(dtype)
+        return (t.transpose(1, 2) if heads_inside else t).requires_grad_()
+
+    q, k, v = operand(70, 4, 13), operand(81, 2, 13), operand(81, 2, 9)
+    slope = torch.randn(1, 4, 70, 9, device=device).to(dtype)
+    call = torch.nn.functional.scaled_dot_product_attention
+
+    def all_of(q, k, v, **options):
+        leaves = [t.detach().requires_grad_() for t in (q, k, v)]
+        y = call(*leaves, is_causal=is_causal, **options)
+        return [y.detach(), *torch.autograd.grad(y, leaves, slope.to(y.dtype))]
+
+    got = all_of(q, k, v, enable_gqa=True)
+    wide = [t.detach().double() for t in (q, k, v)]
+    apart = all_of(wide[0], *(t.repeat_interleave(2, 1) for t in wide[1:]))
+    sums = [t.unflatten(1, (2, 2)).sum(2) for t in apart[2:]]
+    for g, w in zip(got, [*apart[:2], *sums]):
+        limit = TOLERANCE[dtype] * max(1, w.abs().max().item())
+        assert g.shape == w.shape and (g.double() - w).abs().max() <= limit
+
+
 def test_a_mask_with_a_gradient(device):
     q, k, v = (torch.randn(2, 3, 80, 8, device=device) for _ in range(3))
     mask = torch.zeros(80, 80, device=device, requires_grad=True)

@@ -85,8 +85,6 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
           Code::shape,
           "scaled_dot_product_attention: Number of heads in key and value must divide "
           "the number of heads in query");
-    k = repeat_interleave(k, query.size(-3) / key.size(-3), int64_t{-3});
-    v = repeat_interleave(v, query.size(-3) / value.size(-3), int64_t{-3});
   }
   const Dtype dtype = c[0].dtype();
   Tensor added = attn_mask;
@@ -96,8 +94,12 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     added = to_dtype(added, dtype);
   }
   const double factor = scale.value_or(1 / std::sqrt(double(query.size(-1))));
-  if (dropout_p == 0 && takes_tiles(c[0], k, v, added)) {
+  if (dropout_p == 0 && takes_tiles(c[0], k, v, added, enable_gqa)) {
     return attention_by_tiles(c[0], k, v, added, {factor, is_causal});
+  }
+  if (enable_gqa) {
+    k = repeat_interleave(k, query.size(-3) / key.size(-3), int64_t{-3});
+    v = repeat_interleave(v, query.size(-3) / value.size(-3), int64_t{-3});
   }
   if (is_causal) added = causal_mask(query.size(-2), key.size(-2), dtype, query.device());
   return std::get<0>(attend(c[0], k, v, added, dropout_p, factor, true));

@@ -2,13 +2,15 @@
 // product, softmax and product, and backward computes their weights again, so that memory grows
 // with the length and not with its square. A row sees all its keys at once, so neither a running
 // maximum nor a saved sum is needed; a causal tile leaves out the keys after its last row. Half
-// types are widened by tile. Tiles do not depend on the number of threads.
+// types are widened by tile. Tiles do not depend on the number of threads. The host goes forward in
+// a kernel of its own (kernels/attention).
 // Rabe and Staats, "Self-attention Does Not Need O(n^2) Memory" (2021); Dao, Fu, Ermon, Rudra and
 // Re, "FlashAttention" (2022).
 #include "ops/nn/attention_tiles.h"
 
 #include <cmath>
 
+#include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
 #include "ops/formula.h"
 #include "ops/nn/rows.h"
@@ -140,18 +142,27 @@ void weights_of(const Tensor& w, const Tensor& q, const Tensor& k, const Tensor&
   run_row(kOp, kSoftmax, w.dtype(), -1, {out_row(w), row(w)}, {1.0});
 }
 
-Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
-               const AttentionOptions& o) {
-  Dims sizes(q.sizes());
-  sizes.back() = v.size(-1);
-  // Laid out as torch's: in the order of q's dimensions, where its rows are dense.
-  const Tensor* const order[] = {&q};
-  const Dims strides =
-      q.dim() == 4 && q.stride(3) == 1 ? dense_strides(order, sizes) : contiguous_strides(sizes);
-  const Tensor result = flambeau::empty_strided(sizes, strides, q.dtype(), q.device());
-  const Tensor y = lifted(result), lq = lifted(q), lk = lifted(k), lv = lifted(v);
+// A head of k or v for every head of q.
+Tensor for_each_head(const Tensor& t, const Tensor& q) {
+  if (q.dim() < 3 || t.size(-3) == q.size(-3)) return t;
+  return repeat_interleave(t, q.size(-3) / t.size(-3), int64_t{-3});
+}
+
+// The gradient of what for_each_head was given.
+Tensor of_shared_heads(const Tensor& slope, const Tensor& t) {
+  if (slope.dim() < 3 || t.size(-3) == slope.size(-3)) return slope;
+  Dims sizes(slope.sizes());
+  const size_t heads = sizes.size() - 3;
+  sizes.insert(heads + 1, sizes[heads] / t.size(-3));
+  sizes[heads] = t.size(-3);
+  const int64_t shared = -3;
+  return sum(reshape(slope, sizes), {&shared, 1}, false);
+}
+
+void forward_by_tiles(const Tensor& y, const Tensor& lq, const Tensor& lk, const Tensor& lv,
+                      const Tensor& added, const AttentionOptions& o) {
   const Cut cut(lq, lk, o.causal);
-  const Mask mask(cut, added, q.device());
+  const Mask mask(cut, added, lq.device());
   const Scores scores(cut, lq);
   for (int64_t first = 0; first < cut.pieces; first += cut.piece) {
     const int64_t n = std::min(cut.piece, cut.pieces - first);
@@ -164,6 +175,25 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
       run_gemm(kOp, part(ys, 2, row, rows), w, part(vs, 2, 0, seen));
     }
     give_back(cut, y, first, n, ys);
+  }
+}
+
+Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
+               const AttentionOptions& o) {
+  Dims sizes(q.sizes());
+  sizes.back() = v.size(-1);
+  // Laid out as torch's: in the order of q's dimensions, where its rows are dense.
+  const Tensor* const order[] = {&q};
+  const Dims strides =
+      q.dim() == 4 && q.stride(3) == 1 ? dense_strides(order, sizes) : contiguous_strides(sizes);
+  const Tensor result = flambeau::empty_strided(sizes, strides, q.dtype(), q.device());
+  const Tensor y = lifted(result), lq = lifted(q);
+  if (kernel_column(q.device()) == KernelColumn::host) {
+    const Dtype dtype = is_half(q.dtype()) ? Dtype::f32 : q.dtype();
+    const Tensor mask = added ? lifted(to_dtype(added, dtype)) : added;
+    run_attention(kOp, {y, lq, lifted(k), lifted(v), mask}, o.scale, o.causal);
+  } else {
+    forward_by_tiles(y, lq, lifted(for_each_head(k, q)), lifted(for_each_head(v, q)), added, o);
   }
   return result;
 }
@@ -228,8 +258,16 @@ struct AttentionBackward {
   static constexpr auto name = "ScaledDotProductFlashAttentionForCpuBackward0";
 
   Tensors operator()(const Tensor& dy) const {
-    const Tensor a = q, b = k, c = v, mask = added.defined() ? added.get() : Tensor();
-    if (!modes.grad) return backward(dy, a, b, c, mask, options);
+    const Tensor a = q, keys = k, values = v, mask = added.defined() ? added.get() : Tensor();
+    const Tensor b = for_each_head(keys, a), c = for_each_head(values, a);
+    Tensors grads = modes.grad ? recorded(dy, a, b, c, mask) : backward(dy, a, b, c, mask, options);
+    return {grads[0], of_shared_heads(grads[1], keys), of_shared_heads(grads[2], values)};
+  }
+
+ private:
+  // Such that the gradients have gradients.
+  Tensors recorded(const Tensor& dy, const Tensor& a, const Tensor& b, const Tensor& c,
+                   const Tensor& mask) const {
     const Tensor hidden =
         !options.causal ? mask : causal_mask(a.size(-2), b.size(-2), a.dtype(), a.device());
     const Tensor w = attention_weights(a, b, hidden, options.scale);
@@ -244,11 +282,14 @@ struct AttentionBackward {
 
 }  // namespace
 
-bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added) {
+bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
+                 bool shared_heads) {
   if (q.dim() > 4 || q.dim() != k.dim() || q.dim() != v.dim()) return false;
   Dims scores(q.sizes());
   for (int64_t d = 0; d < q.dim() - 2; ++d) {
-    if (k.size(d) != q.size(d) || v.size(d) != q.size(d)) return false;
+    if (k.size(d) != v.size(d)) return false;
+    const bool shared = shared_heads && d == q.dim() - 3 && k.size(d) && q.size(d) % k.size(d) == 0;
+    if (k.size(d) != q.size(d) && !shared) return false;
   }
   if (k.dtype() != q.dtype() || v.dtype() != q.dtype()) return false;
   if (k.size(-1) != q.size(-1) || v.size(-2) != k.size(-2) || !is_floating(q.dtype())) return false;

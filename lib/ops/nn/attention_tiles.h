@@ -16,8 +16,10 @@ Tensor attention_weights(const Tensor& q, const Tensor& k, const Tensor& added, 
 Tensor causal_mask(int64_t length, int64_t keys, Dtype dtype, Device device);
 
 // Whether the tiles take these operands: up to two dimensions of batch, the same in all three, and
-// a mask (to be added; may be undefined) that broadcasts to the scores and wants no gradient.
-bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added);
+// a mask (to be added; may be undefined) that broadcasts to the scores and wants no gradient. With
+// shared_heads k and v may have fewer heads, each for several of q.
+bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
+                 bool shared_heads = false);
 Tensor attention_by_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
                           const AttentionOptions& options);
 

@@ -1,0 +1,147 @@
+// Attention of one head by blocks of queries: scores with all their keys, softmax, weighted sum.
+// Scores lie key by key, the queries of a block side by side: so a softmax is arithmetic between
+// vectors, without sums inside of one, and its weights are where the next product reads them.
+// Products of bfloat16 take the processor's own instructions for the scores; weights stay in the
+// arithmetic type, and 1 / sum is applied to the result.
+#pragma once
+#include "kernels/attention/attention.h"
+#include "kernels/attention/attention_weights.h"
+#include "kernels/gemm/gemm_packed.h"
+#include "kernels/gemm/gemm_tile.h"
+
+namespace flambeau::FLAM_TARGET {
+
+// Scores of a block, which the second-level cache holds, and queries of a task, which packs keys
+// and values for itself. Causal blocks are short, for all their queries go through the keys of the
+// last.
+inline constexpr int64_t kScores = 1 << 15, kTaskQueries = 256, kBlockQueries = 128,
+                         kCausalQueries = 32;
+
+// One head's part of an operand.
+template <class T> struct HeadView {
+  const T* data;
+  int64_t row, col;
+
+  HeadView(const AttentionOperand& o, int64_t batch, int64_t head)
+      : data(reinterpret_cast<const T*>(o.data) + batch * o.batch + head * o.head),
+        row(o.row),
+        col(o.col) {}
+};
+
+// Keys are the rows of the scores' product, queries its columns, `depth` steps deep.
+template <class T, class Rows, class Columns> class HeadTask {
+  using C = typename Rows::C;
+  using V = Compute<T>;
+
+ public:
+  HeadTask(const AttentionArgs& args, int64_t depth, int64_t block)
+      : g_(args),
+        depth_(depth),
+        block_(block),
+        keys_(size_t(packed_rows<C>(g_.keys) * depth) * sizeof(C)),
+        queries_(size_t(packed_columns<C>(block) * depth) * sizeof(C)),
+        values_(size_t(packed_columns<V>(g_.value_width) * g_.keys) * sizeof(V)),
+        scores_(size_t(padded(block) * g_.keys) * sizeof(V)),
+        mask_(g_.mask.data ? size_t(padded(block) * g_.keys) * sizeof(V) : 0),
+        mixed_(size_t(block * g_.value_width) * sizeof(V)),
+        stats_(size_t(padded(block)) * (2 * sizeof(V) + sizeof(double))) {}
+
+  template <class View>
+  void run(int64_t batch, int64_t head, int64_t from, int64_t end, const View& view) const {
+    const int64_t seen = g_.causal ? std::min(end, g_.keys) : g_.keys, kv = head / g_.shared;
+    const HeadView<T> v(g_.v, batch, kv);
+    pack_rows(keys_.template as<C>(), Rows{view(HeadView<T>(g_.k, batch, kv))}, seen, depth_);
+    pack_columns(values_.template as<V>(), MatrixSource<T>{v.data, v.col, v.row}, g_.value_width,
+                 seen);
+    for (; from < end; from += block_) {
+      const int64_t n = std::min(block_, end - from);
+      HeadView<T> q(g_.q, batch, head);
+      q.data += from * q.row;
+      pack_columns(queries_.template as<C>(), Columns{view(q)}, n, depth_);
+      attend(batch, head, from, n, seen);
+    }
+  }
+
+ private:
+  static int64_t padded(int64_t n) { return packed_columns<C>(packed_columns<V>(n)); }
+
+  void attend(int64_t batch, int64_t head, int64_t from, int64_t n, int64_t packed) const {
+    const int64_t seen = g_.causal ? std::min(from + n, g_.keys) : g_.keys, pitch = padded(n);
+    V* const scores = scores_.template as<V>();
+    multiply_packed<C>({seen, pitch, depth_, keys_.template as<C>(), packed, 0,
+                        queries_.template as<C>(), depth_, scores, pitch});
+    V* mask = nullptr;
+    if (g_.mask.data) {
+      mask = mask_.template as<V>();
+      const HeadView<V> added(g_.mask, batch, head);
+      pack_strip<V>(mask, pitch, {added.data + from * added.row, added.row, added.col}, seen,
+                    int(n), int(pitch));
+    }
+    double* const sum = stats_.template as<double>();
+    V* const top = reinterpret_cast<V*>(sum + pitch);
+    Weighing<V>{scores, seen,        int(pitch), mask, V(g_.scale), g_.causal ? from : g_.keys,
+                top,    top + pitch, sum}
+        .run();
+    V* const mixed = mixed_.template as<V>();
+    multiply_packed<V>({n, g_.value_width, seen, scores, 0, pitch, values_.template as<V>(), packed,
+                        mixed, g_.value_width});
+    give(batch, head, from, n, mixed, sum);
+  }
+
+  void give(int64_t batch, int64_t head, int64_t from, int64_t n, const V* mixed,
+            const double* sum) const {
+    T* out = reinterpret_cast<T*>(g_.out.data) + batch * g_.out.batch + head * g_.out.head +
+             from * g_.out.row;
+    for (int64_t i = 0; i < n; ++i, out += g_.out.row, mixed += g_.value_width) {
+      const V scale = sum[i] == 0 ? V(0) : V(1 / sum[i]);
+      if (g_.out.col == 1) {
+        for (int64_t e = 0; e < g_.value_width; ++e) out[e] = narrow<T>(mixed[e] * scale);
+      } else {
+        for (int64_t e = 0; e < g_.value_width; ++e)
+          out[e * g_.out.col] = narrow<T>(mixed[e] * scale);
+      }
+    }
+  }
+
+  const AttentionArgs& g_;
+  const int64_t depth_, block_;
+  const Scratch keys_, queries_, values_, scores_, mask_, mixed_, stats_;
+};
+
+template <class T, class Rows, class Columns, class View>
+void attend_heads(const AttentionArgs& g, int64_t depth, const View& view) {
+  const int64_t fitting = std::clamp(kScores / g.keys / kCausalQueries * kCausalQueries,
+                                     kCausalQueries, g.causal ? kCausalQueries : kBlockQueries);
+  const int64_t block = std::min(fitting, g.length);
+  const int64_t chunks = (g.length + kTaskQueries - 1) / kTaskQueries;
+  const int64_t work = std::min(kTaskQueries, g.length) * g.keys * (g.width + g.value_width) + 1;
+  parallel_for(g.batches * g.heads * chunks, 1 + (1 << 18) / work, [&](int64_t i, int64_t end) {
+    const HeadTask<T, Rows, Columns> task(g, depth, block);
+    for (; i < end; ++i) {
+      const int64_t from = i % chunks * kTaskQueries, head = i / chunks;
+      task.run(head / g.heads, head % g.heads, from, std::min(from + kTaskQueries, g.length), view);
+    }
+  });
+}
+
+template <class T> void attention_entry(void*, const void* p) {
+  const AttentionArgs& g = *static_cast<const AttentionArgs*>(p);
+#if FLAM_ISA_RANK == 2
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    const auto halves = [&](const HeadView<T>& v) {
+      return HalvesView{reinterpret_cast<const uint16_t*>(v.data), v.row, v.col, g.width};
+    };
+    using Tiles = TilePair<AmxTiles>;
+    if (isa_rank() >= kIsaTiles)
+      return attend_heads<T, TileRows<AmxTiles>, PairSource<Tiles>>(g, tile_depth(g.width), halves);
+    if (isa_rank() >= kIsaPairs)
+      return attend_heads<T, PairSource<DotPair>, PairSource<DotPair>>(g, (g.width + 1) / 2,
+                                                                       halves);
+  }
+#endif
+  using Source = MatrixSource<T>;
+  attend_heads<T, Source, Source>(
+      g, g.width, [](const HeadView<T>& v) { return Source{v.data, v.row, v.col}; });
+}
+
+}  // namespace flambeau::FLAM_TARGET
