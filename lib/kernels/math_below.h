@@ -9,11 +9,11 @@ namespace flambeau::FLAM_TARGET {
 #if defined(__FMA__) && !defined(__CUDACC__)
 FLAM_FN float exp_below(float x) {
   using namespace single;
-  constexpr float round = kRound + 32;
+  constexpr float round = kRound<float> + 32;
   x = -104.0f > x ? -104.0f : x;
   const float shifted = multiply_add(x, kLog2E, round), k = shifted - round;
   const float r = multiply_add(k, -kLn2Low, multiply_add(k, -kLn2, x));
-  const Pair one = single::sum(1, r);
+  const auto one = basic::sum(1.0f, r);
   const float y = one.high + multiply_add(r * r, exp_tail(r), one.low);
   const uint32_t power = bits_as<uint32_t>(shifted) << 23;
   return multiply_add(bits_as<float>(bits_as<uint32_t>(y) + power), 0x1p-32f, 0 * x);

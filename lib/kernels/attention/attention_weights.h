@@ -3,27 +3,10 @@
 #pragma once
 #include <algorithm>
 
-#include "kernels/math.h"
+#include "kernels/math_below.h"
 #include "kernels/types.h"
 
 namespace flambeau::FLAM_TARGET {
-
-// exp(x) of x <= 0, within 1 ULP. What is below the least normal float is 0, as the weight of such
-// a key is beside that of the greatest score, and one factor scales the result.
-FLAM_FN double exp_of_negative(double x) { return exp(x); }
-FLAM_FN float exp_of_negative(float x) {
-#if FLAM_ISA_RANK > 0
-  const float shifted = single::multiply_add(x, single::kLog2E, single::kRound),
-              k = shifted - single::kRound;
-  const float r =
-      single::multiply_add(k, -single::kLn2Low, single::multiply_add(k, -single::kLn2, x));
-  const float power = bits_as<float>((bits_as<uint32_t>(shifted) << 23) + 0x3f800000u);
-  const float y = (1 + single::multiply_add(r * r, single::exp_tail(r), r)) * power;
-  return x < -87 ? 0 : y;
-#else
-  return exp(x);
-#endif
-}
 
 // In scores, out weights and what to divide them by: `keys` rows of `queries`.
 template <class V> struct Weighing {
@@ -97,7 +80,7 @@ template <class V> struct Weighing {
       V all = s[j];
 #pragma GCC unroll 2
       for (int r = 0; r < Rows; ++r) {
-        const V w = exp_of_negative(V(x[r * n + j] - most[j]));
+        const V w = exp_below(V(x[r * n + j] - most[j]));
         x[r * n + j] = w;
         all += w;
       }
