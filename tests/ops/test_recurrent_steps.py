@@ -1,6 +1,6 @@
 """Sequences of recurrent layers, whose steps read their weights in strips, against their cells step
-by step: sizes that strips divide and not, packed sequences both ways, and the gradient that walks
-by kernels against the one that is written in operations.
+by step: sizes that strips divide and not, more rows than are projected at once, packed sequences
+both ways, and the gradient that walks by kernels against the one that is written in operations.
 """
 
 import flambeau as torch
@@ -38,13 +38,15 @@ def by_cells(layer, kind, x, lengths):
 @pytest.mark.parametrize("dtype", CLOSE, ids=str)
 @pytest.mark.parametrize("hidden", [24, 32])
 @pytest.mark.parametrize("bidirectional", [False, True])
-@pytest.mark.parametrize("lengths", [(6, 6, 6), (7, 4, 4, 2)], ids=str)
+@pytest.mark.parametrize(
+    "features,lengths", [(5, (6, 6, 6)), (5, (7, 4, 4, 2)), (300, (50, 50, 37))], ids=str
+)
 @pytest.mark.parametrize("kind", CELLS)
-def test_steps(kind, lengths, bidirectional, hidden, dtype, device):
+def test_steps(kind, features, lengths, bidirectional, hidden, dtype, device):
     torch.manual_seed(7)
-    layer = getattr(torch.nn, kind)(5, hidden, batch_first=True, bidirectional=bidirectional)
+    layer = getattr(torch.nn, kind)(features, hidden, batch_first=True, bidirectional=bidirectional)
     layer = layer.to(dtype).to(device)
-    x = torch.randn(len(lengths), max(lengths), 5).to(dtype).to(device).requires_grad_()
+    x = torch.randn(len(lengths), max(lengths), features).to(dtype).to(device).requires_grad_()
     utils = torch.nn.utils.rnn
     packed = utils.pack_padded_sequence(x, torch.tensor(lengths), batch_first=True)
     y, last = layer(packed)

@@ -15,21 +15,17 @@ namespace {
 using Kind = Recurrence;
 using State = RecurrentState;
 
-struct Weights {
-  Tensor ih, hh, b_ih, b_hh, hr;
-};
+using Weights = RecurrentWeights;
 
 int64_t gates_of(Kind kind) { return kind == Kind::lstm ? 4 : kind == Kind::gru ? 3 : 1; }
 
-// One way through the steps of x, [rows of all steps, features].
-SequenceResult sequence(Kind kind, const Tensor& x, const State& first, const Weights& w,
+SequenceResult sequence(Kind kind, const Tensor& x, const State& first, Weights w,
                         const Batches& batches, bool backwards) {
-  if (kind == Kind::gru) {  // its state's product has a bias of its own
-    return run_sequence(kind, linear(x, w.ih, w.b_ih), first, w.hh, w.b_hh, w.hr, batches,
-                        backwards);
+  if (kind != Kind::gru && w.b_hh) {  // its state's product alone has a bias of its own
+    w.b_ih = w.b_ih ? add(w.b_ih, w.b_hh) : w.b_hh;
+    w.b_hh = {};
   }
-  const Tensor bias = w.b_ih && w.b_hh ? add(w.b_ih, w.b_hh) : w.b_ih ? w.b_ih : w.b_hh;
-  return run_sequence(kind, linear(x, w.ih, bias), first, w.hh, {}, w.hr, batches, backwards);
+  return run_sequence(kind, x, first, w, batches, backwards);
 }
 
 struct Options {

@@ -51,12 +51,16 @@ struct SequenceResult {
   RecurrentState last;
 };
 
-// `projected` [rows of all steps, gates] is the input's product with its weights, both biases added
-// but for gru, whose state has its own; `project` is lstm's, or undefined. Backwards, the last step
-// comes first.
-SequenceResult run_sequence(Recurrence kind, const Tensor& projected, const RecurrentState& first,
-                            const Tensor& weight, const Tensor& bias, const Tensor& project,
-                            const Batches& batches, bool backwards);
+struct RecurrentWeights {
+  Tensor ih, hh;
+  Tensor b_ih;  // both biases, but of gru
+  Tensor b_hh;  // gru alone
+  Tensor hr;    // lstm: of a projected state; may be undefined as biases may
+};
+
+// One way through the steps of x [rows of all steps, features]; backwards, the last comes first.
+SequenceResult run_sequence(Recurrence kind, const Tensor& x, const RecurrentState& first,
+                            const RecurrentWeights& w, const Batches& batches, bool backwards);
 
 }  // namespace ops
 

@@ -11,7 +11,7 @@ namespace flambeau::ops {
 
 namespace {
 
-constexpr Op kSequenceOp{"recurrent_sequence", "projected h c weight bias project"};
+constexpr Op kSequenceOp{"recurrent_sequence", "x h c w_hh b_hh w_hr w_ih b_ih"};
 
 const Kernel& cell_of(Recurrence kind) {
   return kind == Recurrence::lstm   ? kLstm
@@ -47,6 +47,8 @@ class StepProduct {
                                Dims{width_ * b.strides()[1], b.strides()[0], b.strides()[1]},
                                b.offset()));
   }
+
+  bool in_strips() const { return width_ > 0; }
 
   // out = a @ b + c; out may be c.
   void run(const Tensor& out, const Tensor& a, const Tensor& c) const {
@@ -142,38 +144,95 @@ struct Made {
   Tensor y, states, gates, cells;  // y: the states once more, for the caller
 };
 
+// The products of the input, some steps at once: so few rows that the product reads them in place
+// and that what it makes is in a cache still when its step comes.
+class Projection {
+ public:
+  Projection(const Steps& steps, const Tensor& x, const Tensor& w, const Tensor& bias)
+      : steps_(steps), x_(x), bias_(bias), product_(turned(w), steps.size()) {
+    constexpr int64_t elements = 1 << 15;
+    limit_ = product_.in_strips() ? elements / std::max<int64_t>(x.size(1), 1) : x.size(0);
+    for (int64_t n : steps.count) limit_ = std::max(limit_, n);
+    limit_ = std::min(limit_, x.size(0));
+  }
+  int64_t rows() const { return limit_; }
+
+  // Of the i-th step that is made, in `whole` where that has rows for all steps.
+  Tensor of(size_t i, const Tensor& whole) {
+    const size_t t = steps_.made(i);
+    const bool all = whole.size(0) == x_.size(0);
+    if (i >= end_) {
+      int64_t n = 0;
+      for (end_ = i; end_ < steps_.size(); ++end_) {
+        const int64_t more = steps_.count[steps_.made(end_)];
+        if (n > 0 && n + more > limit_) break;
+        n += more;
+      }
+      low_ = steps_.first[steps_.backwards ? steps_.made(end_ - 1) : t];
+      product_.run(rows_of(whole, all ? low_ : 0, n), rows_of(x_, low_, n), bias_);
+    }
+    return rows_of(whole, steps_.first[t] - (all ? 0 : low_), steps_.count[t]);
+  }
+
+ private:
+  const Steps& steps_;
+  const Tensor &x_, &bias_;
+  const StepProduct product_;
+  int64_t limit_, low_ = 0;
+  size_t end_ = 0;
+};
+
+int64_t parts_of(Recurrence kind) {
+  return kind == Recurrence::lstm ? 4 : kind == Recurrence::gru ? 3 : 1;
+}
+
+// Products by strips reach as far as the weights say.
+void check_weights(const Call& c, Recurrence kind) {
+  const Tensor &hh = c[3], &ih = c[6];
+  check(hh.dim() == 2 && ih.dim() == 2 && ih.size(0) == hh.size(0) &&
+            hh.size(0) % parts_of(kind) == 0 && c[1].size(1) == hh.size(1),
+        Code::shape, c.op(), ": weights ", ih, " and ", hh, " do not fit each other and ", c[1]);
+  for (size_t i : {size_t(4), size_t(7)}) {
+    check(!c[i] || (c[i].dim() == 1 && c[i].size(0) == hh.size(0)), Code::shape, c.op(), ": ",
+          "biases have as many elements as weights have rows, not ", c[i]);
+  }
+}
+
 Made make(const Call& c, Recurrence kind, const Steps& steps, bool keep) {
-  const Tensor &projected = c[0], h = contiguous(c[1]), cell = c[2] ? contiguous(c[2]) : c[2],
+  const Tensor &x = c[0], h = contiguous(c[1]), cell = c[2] ? contiguous(c[2]) : c[2],
                &weight = c[3], &bias = c[4], &project = c[5];
-  const int64_t parts = kind == Recurrence::lstm  ? 4
-                        : kind == Recurrence::gru ? 3
-                                                  : 1,
-                width = weight.size(0) / parts, rows = projected.size(0);
+  const int64_t parts = parts_of(kind), width = weight.size(0) / parts, rows = x.size(0);
+  const bool gru = kind == Recurrence::gru;
   auto dense = [&](int64_t n, int64_t m) {
-    return flambeau::empty(Dims{n, m}, projected.dtype(), projected.device());
+    return flambeau::empty(Dims{n, m}, x.dtype(), x.device());
   };
+  Projection projection(steps, x, c[6], c[7]);
   Made m;
   m.states = dense(rows, h.size(1));
   m.y = keep ? dense(rows, h.size(1)) : m.states;
   if (cell) m.cells = dense(rows, width);
-  if (parts > 1) m.gates = dense(keep ? rows : steps.count[0], 4 * width);
+  if (parts > 1) {
+    m.gates = dense(keep ? rows : gru ? steps.count[0] : projection.rows(), 4 * width);
+  }
   const Tensor hidden = project ? dense(steps.count[0], width) : Tensor();
+  const Tensor projected = gru          ? dense(projection.rows(), weight.size(0))
+                           : parts == 1 ? m.states
+                                        : m.gates;
   const StepProduct across(turned(weight), steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     const size_t t = steps.made(i);
     const int64_t n = steps.count[t];
     const Tensor before = steps.before(m.states, h, t), states = steps.of(m.states, t);
-    const Tensor input = steps.of(projected, t);
-    const Tensor gates = parts == 1 ? states : keep ? steps.of(m.gates, t) : rows_of(m.gates, 0, n);
-    const Tensor product = alias(gates, Dims{n, parts * width}, gates.strides(), gates.offset());
-    const Tensor& added = kind == Recurrence::gru ? bias : input;
-    across.run(product, before, added);
+    const Tensor input = projection.of(i, projected);
+    const Tensor gates = !gru ? input : keep ? steps.of(m.gates, t) : rows_of(m.gates, 0, n);
+    across.run(alias(gates, Dims{n, parts * width}, gates.strides(), gates.offset()), before,
+               gru ? bias : gates);
     Cell k{cell_of(kind)};
     const Tensor h_now = project ? rows_of(hidden, 0, n) : states;
     k.args.gates = k.out(gates);
     k.args.h = k.out(h_now);
     k.args.y = project ? k.args.h : k.out(steps.of(m.y, t));
-    if (kind == Recurrence::gru) k.args.projected = k.in(input), k.args.h_before = k.in(before);
+    if (gru) k.args.projected = k.in(input), k.args.h_before = k.in(before);
     if (cell) {
       k.args.c_before = k.in(steps.before(m.cells, cell, t));
       k.args.c = k.out(steps.of(m.cells, t));
@@ -240,7 +299,7 @@ struct Walked {
 struct SequenceBackward {
   Recurrence kind;
   Steps steps;
-  Saved h, c, weight, project, states, gates, cells;
+  Saved x, w_ih, h, c, weight, project, states, gates, cells;
   static constexpr auto name = "RecurrentSequenceBackward0";
 
   struct Values {
@@ -260,10 +319,13 @@ struct SequenceBackward {
     const Tensor d_states = plus(dy[0], dy[1]);
     const Walked w =
         again ? walk_in_operations(v, d_states, d_gates, d_cells) : walk(v, d_states, d_cells);
-    Tensors d{w.gates, w.h, w.c, Tensor(), Tensor(), Tensor()};
+    Tensors d{Tensor(), w.h, w.c, Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
     const int64_t rows = 0;
+    if (wanted(0)) d[0] = matmul(w.gates, w_ih.get());
     if (wanted(3)) d[3] = matmul(t(w.state), steps.before_all(v.states, v.h));
     if (wanted(4)) d[4] = sum(w.state, {&rows, 1});
+    if (wanted(6)) d[6] = matmul(t(w.gates), x.get());
+    if (wanted(7)) d[7] = sum(w.gates, {&rows, 1});
     if (v.project && wanted(5)) {
       d[5] = matmul(t(w.total), mul(chunk(v.gates, 4, 1)[3], tanh(v.cells)));
     }
@@ -355,10 +417,10 @@ struct SequenceBackward {
 // ---- the operation
 // ---------------------------------------------------------------------------------------
 
-SequenceResult run_steps(Recurrence kind, const Tensor& projected, const RecurrentState& first,
-                         const Tensor& weight, const Tensor& bias, const Tensor& project,
-                         const Batches& batches, bool backwards) {
-  Call c{kSequenceOp, {projected, first.h, first.c, weight, bias, project}, Devices::exact};
+SequenceResult run_steps(Recurrence kind, const Tensor& x, const RecurrentState& first,
+                         const RecurrentWeights& w, const Batches& batches, bool backwards) {
+  Call c{kSequenceOp, {x, first.h, first.c, w.hh, w.b_hh, w.hr, w.ih, w.b_ih}, Devices::exact};
+  check_weights(c, kind);
   const Steps steps(batches, backwards);
   Made m;
   {
@@ -372,7 +434,8 @@ SequenceResult run_steps(Recurrence kind, const Tensor& projected, const Recurre
   if (m.gates) ys.push_back(m.gates);
   if (m.cells) ys.push_back(m.cells);
   c.track_all({ys.begin(), ys.size()},
-              SequenceBackward{kind, steps, c.save(c[1]), c.save(c[2]), c.save(c[3]), c.save(c[5]),
+              SequenceBackward{kind, steps, c.save(c[0], c.wants(6)), c.save(c[6], c.wants(0)),
+                               c.save(c[1]), c.save(c[2]), c.save(c[3]), c.save(c[5]),
                                Saved::output(ys[1], 1), m.gates ? Saved::output(ys[2], 2) : Saved(),
                                m.cells ? Saved::output(ys[3], 3) : Saved()});
   return {ys[0], {steps.last(ys[1]), m.cells ? steps.last(ys[3]) : Tensor()}};
@@ -380,22 +443,20 @@ SequenceResult run_steps(Recurrence kind, const Tensor& projected, const Recurre
 
 }  // namespace
 
-SequenceResult run_sequence(Recurrence kind, const Tensor& projected, const RecurrentState& first,
-                            const Tensor& weight, const Tensor& bias, const Tensor& project,
-                            const Batches& batches, bool backwards) {
-  if (!modes.autocast) {
-    return run_steps(kind, projected, first, weight, bias, project, batches, backwards);
-  }
+SequenceResult run_sequence(Recurrence kind, const Tensor& x, const RecurrentState& first,
+                            const RecurrentWeights& w, const Batches& batches, bool backwards) {
+  if (!modes.autocast) return run_steps(kind, x, first, w, batches, backwards);
   // A product's operands are those of linear. What is made of it elementwise has the type of the
   // given state, where that is part of it.
-  const Call lower{op::linear, {first.h, weight, bias}, Devices::exact};
+  const Call lower{op::linear, {x, w.ih, w.b_ih, first.h, w.hh, w.b_hh}, Devices::exact};
   const bool simple = kind == Recurrence::tanh || kind == Recurrence::relu;
-  const Tensor& state = simple ? lower[0] : first.c ? first.c : first.h;
-  const Dtype dtype = promote(projected.dtype(), state.dtype());
+  const Tensor& state = simple ? lower[3] : first.c ? first.c : first.h;
+  const Dtype dtype = promote(lower[0].dtype(), state.dtype());
   auto cast = [&](const Tensor& t) { return t ? to_dtype(t, dtype) : t; };
-  const Tensor& h = kind == Recurrence::gru ? first.h : lower[0];
-  return run_steps(kind, cast(projected), {cast(h), cast(first.c)}, cast(lower[1]), cast(lower[2]),
-                   cast(project), batches, backwards);
+  const Tensor& h = kind == Recurrence::gru ? first.h : lower[3];
+  return run_steps(kind, cast(lower[0]), {cast(h), cast(first.c)},
+                   {cast(lower[1]), cast(lower[4]), cast(lower[2]), cast(lower[5]), cast(w.hr)},
+                   batches, backwards);
 }
 
 }  // namespace flambeau::ops
