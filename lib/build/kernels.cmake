@@ -19,7 +19,7 @@ function(flam_optimize files)
   list(FILTER chosen INCLUDE REGEX "/(${files})\\.kernel\\.cc$")
   set_source_files_properties(${chosen} PROPERTIES COMPILE_OPTIONS "${ARGN}")
 endfunction()
-flam_optimize("optimizer[a-z_]*" -funswitch-loops)
+flam_optimize("optimizer[a-z_]*|ternary" -funswitch-loops)
 flam_optimize("fold|rows|planes" -funswitch-loops -fpeel-loops)
 
 function(flam_kernels target rank)
