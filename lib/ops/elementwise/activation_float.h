@@ -50,9 +50,10 @@ FLAM_FN float usual_gelu(float x) {  // of at most 6
   return __builtin_copysignf(high + lost, x);
 }
 
-FLAM_FN float usual_gelu_slope(float x) {  // of at most 6
+// Of at most 6; a sum of terms of both signs, to which what the quotient lost is nothing.
+FLAM_FN float usual_gelu_slope(float x) {
   const Normal n = normal(__builtin_fabsf(x));
-  const float tail = n.unit * multiply_add(n.rest, n.inverse, n.quotient);
+  const float tail = n.unit * n.quotient;
   const float density = n.unit * n.exponential * 0.39894228040143267794f;
   return multiply_add(x, density, x > 0 ? 1 - tail : tail);
 }
