@@ -16,19 +16,19 @@ FLAM_FN float erf(float x) {  // from 3 on it is 1
                         0x1.a35c06p-25f, -0x1.1a7b0cp-28f);
 }
 
-// max(x, 0) - z tail(z) of z = |x| up to 12, the normal distribution's tail being exp(-z^2 / 2)
-// times what falls about as 1 / (z + 3).
+// max(x, 0) - z tail(z) of z = |x| up to 7, the normal distribution's tail being exp(-z^2 / 2)
+// times what falls about as 1 / (z + 2.5).
 FLAM_FN float gelu(float x) {
   const float z = ::fabsf(x), square = -0.5f * z * z;
   const float shifted = multiply_add(square, 0x1.715476p+0f, kRound<float>);
   const float r = multiply_add(shifted - kRound<float>, -0x1.62e430p-1f, square);
   const float p = polynomial(r, 0x1.0006b4p-1f, 0x1.571ddap-3f, 0x1.522c46p-5f);
-  const float inverse = 1 / (z + 3), t = multiply_add(inverse, -6, 1);
-  const float v = polynomial(t, 0x1.754a4cp-1f, -0x1.04c88ap-1f, 0x1.d732a0p-3f, -0x1.81f312p-5f,
-                             -0x1.62ebc2p-7f, 0x1.9cbab6p-8f, 0x1.8c00c4p-10f);
+  const float inverse = 1 / (z + 2.5f), t = multiply_add(inverse, -5, 1);
+  const float v = polynomial(t, 0x1.69cf0ap-1f, -0x1.bc25d4p-2f, 0x1.0e3d84p-3f, 0x1.435434p-7f,
+                             -0x1.02e2a0p-6f, -0x1.b1ea6ep-9f);
   const float size = bits_as<float>(bits_as<uint32_t>(z) + (bits_as<uint32_t>(shifted) << 23));
-  const float tail = multiply_add(multiply_add(r * r, p, r), v, v) * (size * inverse);
-  return __builtin_copysignf((x > 0 ? x : 0) - tail, x);
+  const float n = multiply_add(multiply_add(r * r, p, r), v, v);
+  return multiply_add(-n, size * inverse, x < 0 ? 0 : x);
 }
 
 }  // namespace flambeau::FLAM_TARGET::rough

@@ -51,7 +51,7 @@ struct UsualRoughGelu {
 };
 struct RoughGelu {
   using Usual = UsualRoughGelu;
-  FLAM_FN bool is_usual(float x) const { return fabs(x) <= 12; }
+  FLAM_FN bool is_usual(float x) const { return fabs(x) <= 7; }
   FLAM_FN float operator()(float x) const { return is_usual(x) ? rough::gelu(x) : gelu(x); }
 };
 struct UsualGelu {
