@@ -1,5 +1,5 @@
-// Convolutions for every target: implicit matrix products on the host, gathering kernels on CUDA
-// devices.
+// Convolutions for every target: on the host tiles that read images where they lie, or Winograd's
+// transforms; gathering kernels on CUDA devices.
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/conv/conv_device.h"

@@ -81,9 +81,8 @@ template <class T> class PlaneWeight {
         std::fill(sums.as<C>(), sums.as<C>() + g_.rows * k_ * kLanes<C>, C(0));
         for (int64_t i = 0; i < blocks_.of_group(); ++i) {
           const TapBlock b = blocks_[group * blocks_.of_group() + i];
-          window_.copy(g_, b, copy.as<C>());
           copy_gradient(b, gradient.as<C>());
-          add(b, copy.as<C>(), gradient.as<C>(), sums.as<C>());
+          add(b, window_.copy(g_, b, copy.as<C>(), nullptr), gradient.as<C>(), sums.as<C>());
         }
         put(group, sums.as<C>());
       }
@@ -113,12 +112,19 @@ template <class T> class PlaneWeight {
     for (int64_t s = 0; s < k_; s += kPlaneTaps) {
       const int taps = int(std::min<int64_t>(kPlaneTaps, k_ - s));
       d.taps = window_.taps.data() + s;
-      for (int64_t r = 0; r < g_.rows; r += 2) {
+      for (int64_t r = 0; r < g_.rows;) {
         d.gradient = gradient + r * d.gradient_channel;
         d.sums = sums + r * d.sums_channel + s * kLanes<C>;
-        g_.rows - r == 1 ? plane_dots_of<C, 1>(taps, d) : plane_dots_of<C, 2>(taps, d);
+        r += add_rows(g_.rows - r, taps, d);
       }
     }
+  }
+
+  // As many rows as registers allow.
+  static int64_t add_rows(int64_t left, int taps, const PlaneDots<C>& d) {
+    if (FLAM_ISA_RANK == 2 && left >= 4) return plane_dots_of<C, 4>(taps, d), 4;
+    if (left >= 2) return plane_dots_of<C, 2>(taps, d), 2;
+    return plane_dots_of<C, 1>(taps, d), 1;
   }
 
   void put(int64_t group, const C* sums) const {

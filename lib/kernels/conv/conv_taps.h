@@ -93,6 +93,9 @@ template <class T> struct TapProduct {
 // Rows of one image's positions at one depth.
 struct TapBlock {
   int64_t image, group, depth, row, rows, column, columns;
+  bool same_place(const TapBlock& b) const {
+    return depth == b.depth && row == b.row && column == b.column;
+  }
 };
 
 // All blocks of a product; each has about as many positions as are wanted.
@@ -147,15 +150,15 @@ struct RowCut {
 template <class T, class F>
 void for_window_rows(const TapProduct<T>& g, const TapBlock& b, const T* x, int64_t k, int64_t end,
                      F&& row) {
-  const TapDim &dd = g.dim[0], &dh = g.dim[1];
-  const int64_t height = dh.length(b.rows);
+  const TapDim dd = g.dim[0], dh = g.dim[1];
+  const int64_t height = dh.length(b.rows), first = dh.start(b.row);
   if (k >= end) return;
   int64_t d = dd.start(b.depth) + k / height * dd.delta, h = k % height;
+  const T* plane = x + d * dd.stride + first * dh.stride;
   for (; k < end; ++k) {
-    const int64_t at = dh.start(b.row) + h;
-    const bool real = uint64_t(d) < uint64_t(dd.size) && uint64_t(at) < uint64_t(dh.size);
-    row(k, real ? x + d * dd.stride + at * dh.stride : nullptr);
-    if (++h == height) h = 0, d += dd.delta;
+    const bool real = uint64_t(d) < uint64_t(dd.size) && uint64_t(first + h) < uint64_t(dh.size);
+    row(k, real ? plane + h * dh.stride : nullptr);
+    if (++h == height) h = 0, d += dd.delta, plane += dd.delta * dd.stride;
   }
 }
 

@@ -87,7 +87,10 @@ template <class T, int Taps> class WinogradProduct {
 
   void multiply(int64_t tiles, const float* weights, const Strip<float>& strip, const float* images,
                 float* products) const {
-    MicroArgs<float> m{};
+    const Segment whole{0, 0};
+    SegmentArgs<float> m{};
+    m.segment = &whole;
+    m.segments = 1;
     m.k = g_.channels;
     m.a_row = images_.pitch;
     m.b_depth = strip.padded();
@@ -98,7 +101,7 @@ template <class T, int Taps> class WinogradProduct {
       for_tiles(tiles, [&](int64_t at, int64_t count) {
         m.a = images + e * images_.place + at * images_.pitch;
         m.out = products + e * products_.place + at * products_.pitch;
-        Steps<float>::find(int(count), strip.vectors, true)(m);
+        run_segments<float, true>(count, m, strip.vectors);
       });
     }
   }

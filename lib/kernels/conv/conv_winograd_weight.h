@@ -84,11 +84,14 @@ template <class T, int Taps> class WinogradWeight {
   void multiply(int64_t tiles, float* sums) const {
     const int64_t strips = (p_.rows + kMicroColumns<float> - 1) / kMicroColumns<float>;
     const int64_t work = tiles * g_.channels * kMicroColumns<float>;
+    const Segment whole{0, 0};
     parallel_for(kPlaces * strips, 1 + (1 << 17) / work, [&](int64_t i, int64_t end) {
       for (; i < end; ++i) {
         const int64_t e = i / strips, first = i % strips * kMicroColumns<float>;
         const Strip<float> strip(p_.rows - first);
-        MicroArgs<float> m{};
+        SegmentArgs<float> m{};
+        m.segment = &whole;
+        m.segments = 1;
         m.k = tiles;
         m.a_depth = images_.pitch;
         m.b = gradients() + e * gradients_.place + first;
@@ -99,7 +102,7 @@ template <class T, int Taps> class WinogradWeight {
           m.a = images() + e * images_.place + at;
           m.out = sums + (e * g_.channels + at) * p_.rows + first;
           m.init = m.out;
-          Steps<float>::find(int(count), strip.vectors, false)(m);
+          run_segments<float, false>(count, m, strip.vectors);
         });
       }
     });
