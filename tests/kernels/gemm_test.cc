@@ -172,6 +172,23 @@ TEST(Gemm, VectorsAndOuterProducts) {
   }
 }
 
+// Rows too few to pack for, on both sides of how many and how long they are; tails of each.
+TEST(Gemm, FewRows) {
+  std::mt19937 random(9);
+  for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) {
+    for (int64_t m = 1; m <= 9; ++m) {
+      for (int64_t n : {1, 4, 19}) {
+        const Tensor bias = matrix({1, n}, false, dtype, random);
+        for (int64_t k : {255, 256, 301}) {
+          check_matrix(m, n, k, dtype, {false, true, false}, m % 2);
+          check_matrix(m, n, k, dtype, {false, true, true}, m % 3,
+                       {nullptr, Activation::relu, 1, 1}, bias);
+        }
+      }
+    }
+  }
+}
+
 TEST(Gemm, BlockedSizes) {
   for (const Layout& layout : kLayouts) {
     check_matrix(201, 150, 613, Dtype::f32, layout);

@@ -55,8 +55,8 @@ inline bool multiply_pairs(const HostProduct<BFloat16>& g, const Target<float>& 
 template <class T>
 void multiply_into(const HostProduct<T>& g, const Target<GemmCompute<T>>& target) {
   const MatrixSource<T> a{g.a.data, g.a.row, g.a.col}, b{g.b.data, g.b.col, g.b.row};
-  if (g.m == 1 && vector_product<T>(g.n, g.k, a, b, target)) {
-    if (target.finish) target.finish(target.finisher, 0, 1, 0, g.n);
+  if (vector_product<T>(g.m, g.n, g.k, a, b, target)) {
+    if (target.finish) target.finish(target.finisher, 0, g.m, 0, g.n);
     return;
   }
   if constexpr (std::is_same_v<T, BFloat16>) {

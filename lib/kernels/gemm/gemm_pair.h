@@ -102,20 +102,20 @@ template <class Pair> struct PairSource : HalvesView {
 };
 
 #if FLAM_ISA_RANK == 2
-template <int Rows, int Vectors>
-__attribute__((target("avx512bf16"))) void micro_pairs(const MicroArgs<DotPair>& g) {
+template <int Rows, int Vectors> void micro_pairs(const MicroArgs<DotPair>& g) {
   Tile<float, Rows, Vectors> tile;
   tile.start(g);
-  const DotPair *a = g.a, *b = g.b;
+  const auto *a = reinterpret_cast<const uint32_t*>(g.a),
+             *b = reinterpret_cast<const uint32_t*>(g.b);
   for (int64_t p = 0; p < g.k; ++p, a += g.a_depth, b += g.b_depth) {
-    __m512bh y[Vectors];
+    Vector<uint32_t> y[Vectors];
 #pragma GCC unroll 2
-    for (int j = 0; j < Vectors; ++j) y[j] = (__m512bh)_mm512_loadu_si512(b + j * 16);
+    for (int j = 0; j < Vectors; ++j) y[j] = load_vector(b + j * kLanes<float>);
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
-      const __m512bh x = (__m512bh)_mm512_set1_epi32(int(a[i]));
+      const Vector<uint32_t> x = splat(a[i]);
 #pragma GCC unroll 2
-      for (int j = 0; j < Vectors; ++j) tile.v[i][j] = _mm512_dpbf16_ps(tile.v[i][j], x, y[j]);
+      for (int j = 0; j < Vectors; ++j) tile.v[i][j] = add_dots(tile.v[i][j], x, y[j]);
     }
   }
   tile.finish(g);

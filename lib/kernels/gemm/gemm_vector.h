@@ -75,6 +75,15 @@ template <class C> FLAM_FN Vector<C> multiply_add(Vector<C> a, Vector<C> b, Vect
   if constexpr (std::is_integral_v<C> || FLAM_ISA_RANK == 0) return a * b + c;
 }
 
+#if FLAM_ISA_RANK == 2
+// Adds the products of pairs of bfloat16, where isa_rank() >= kIsaPairs. In assembly, because the
+// file is compiled for processors without the instruction, too.
+FLAM_FN Vector<float> add_dots(Vector<float> sums, Vector<uint32_t> x, Vector<uint32_t> y) {
+  asm("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(x), "v"(y));
+  return sums;
+}
+#endif
+
 // kLanes elements of a storage type, converted.
 template <class T> FLAM_FN Vector<GemmCompute<T>> load_as(const T* p) {
   using C = GemmCompute<T>;

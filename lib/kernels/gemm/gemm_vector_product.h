@@ -1,67 +1,139 @@
-// A row vector times a matrix. Where the matrix's columns are dense along k, dot products of
-// several columns at once; where its rows are dense, sums of scaled rows in a strip of registers.
-// The memory's speed decides.
+// A row vector, or a few, times a matrix. Where the matrix's columns are dense along k, dot
+// products of several columns at once; where its rows are dense, sums of scaled rows in a strip of
+// registers. The memory's speed decides, so that nothing is packed.
 #pragma once
 #include "kernels/gemm/gemm_block.h"
 
 namespace flambeau::FLAM_TARGET {
 
-// Columns column .. column + Count of x @ b, each a sum over lanes; b's columns run along k.
-template <class T, int Count>
-void dot_columns(const T* x, const T* b, int64_t along, int64_t k, GemmCompute<T>* sums) {
+// A vector of a row's neighbours along k: widened, or as pairs of bfloat16 for the instruction that
+// takes them.
+template <class T, bool Pairs> struct DotStep {
   using C = GemmCompute<T>;
-  constexpr int lanes = kLanes<C>, chains = Count < 4 ? 4 / Count : 1;
-  Vector<C> acc[Count][chains] = {};
-  int64_t p = 0;
-  for (; p + lanes * chains <= k; p += lanes * chains) {
-#pragma GCC unroll 4
-    for (int c = 0; c < chains; ++c) {
-      const Vector<C> v = load_as(x + p + c * lanes);
-#pragma GCC unroll 8
-      for (int j = 0; j < Count; ++j) {
-        acc[j][c] = multiply_add<C>(v, load_as(b + j * along + p + c * lanes), acc[j][c]);
-      }
+  static constexpr int kCount = kLanes<C> * (Pairs ? 2 : 1);
+  static FLAM_FN auto load(const T* p) {
+    if constexpr (Pairs) {
+      return load_vector(reinterpret_cast<const uint32_t*>(p));
+    } else {
+      return load_as(p);
     }
   }
-  for (; p < k; p += lanes) {
-    const int n = k - p < lanes ? int(k - p) : lanes;
-    const Vector<C> v = load_part_as(x + p, n);
+  static FLAM_FN auto load_part(const T* p, int n) {
+    if constexpr (Pairs) {
+      Vector<uint32_t> v{};
+      memcpy(&v, p, size_t(n) * sizeof(T));
+      return v;
+    } else {
+      return load_part_as(p, n);
+    }
+  }
+  template <class V> static FLAM_FN Vector<C> add(V x, V y, Vector<C> sums) {
+#if FLAM_ISA_RANK == 2
+    if constexpr (Pairs) return add_dots(sums, x, y);
+#endif
+    if constexpr (!Pairs) return multiply_add<C>(x, y, sums);
+  }
+};
+
+template <class T> struct DotOperands {
+  int64_t k;
+  const T* x;
+  int64_t x_row;
+  const T* b;  // its columns run along k
+  int64_t along;
+};
+
+// Rows of x by Count columns of b, each a sum over lanes: sums[row * Count + column].
+template <class T, bool Pairs, int Rows, int Count>
+void dot_columns(const DotOperands<T>& g, GemmCompute<T>* sums) {
+  using C = GemmCompute<T>;
+  using Step = DotStep<T, Pairs>;
+  constexpr int lanes = Step::kCount, chains = Rows * Count < 4 ? 4 / (Rows * Count) : 1;
+  Vector<C> acc[Rows][Count][chains] = {};
+  const auto step = [&](int c, auto load) {
+    decltype(load(g.b)) y[Count];
+#pragma GCC unroll 8
+    for (int j = 0; j < Count; ++j) y[j] = load(g.b + j * g.along);
+#pragma GCC unroll 4
+    for (int i = 0; i < Rows; ++i) {
+      const auto x = load(g.x + i * g.x_row);
+#pragma GCC unroll 8
+      for (int j = 0; j < Count; ++j) acc[i][j][c] = Step::add(x, y[j], acc[i][j][c]);
+    }
+  };
+  int64_t p = 0;
+  for (; p + lanes * chains <= g.k; p += lanes * chains) {
+#pragma GCC unroll 4
+    for (int c = 0; c < chains; ++c)
+      step(c, [&](const T* row) { return Step::load(row + p + c * lanes); });
+  }
+  for (; p < g.k; p += lanes) {
+    const int n = g.k - p < lanes ? int(g.k - p) : lanes;
+    step(0, [&](const T* row) { return Step::load_part(row + p, n); });
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 8
     for (int j = 0; j < Count; ++j) {
-      acc[j][0] = multiply_add<C>(v, load_part_as(b + j * along + p, n), acc[j][0]);
+      Vector<C> all = acc[i][j][0];
+      for (int c = 1; c < chains; ++c) all += acc[i][j][c];
+      sums[i * Count + j] = sum_of<C>(all);
     }
-  }
-#pragma GCC unroll 8
-  for (int j = 0; j < Count; ++j) {
-    Vector<C> all = acc[j][0];
-    for (int c = 1; c < chains; ++c) all += acc[j][c];
-    sums[j] = sum_of<C>(all);
   }
 }
 
-template <class C> void put_sums(const Target<C>& t, int64_t column, const C* sums, int count) {
-  for (int j = 0; j < count; ++j) {
-    C v = sums[j];
-    if (t.init) v += t.init[t.init_column ? 0 : column + j];
-    if (t.relu && v < 0) v = 0;
-    t.out[column + j] = v;
+// Sums of rows row .. row + rows, columns column .. column + count.
+template <class C>
+void put_sums(const Target<C>& t, int64_t row, int rows, int64_t column, int count, const C* sums) {
+  for (int i = 0; i < rows; ++i) {
+    const C* init = t.init ? t.init + (row + i) * t.init_row : nullptr;
+    C* out = t.out + (row + i) * t.out_row + column;
+    for (int j = 0; j < count; ++j) {
+      C v = sums[i * count + j];
+      if (init) v += init[t.init_column ? 0 : column + j];
+      if (t.relu && v < 0) v = 0;
+      out[j] = v;
+    }
   }
 }
 
-template <class T>
-void dot_product(int64_t n, int64_t k, const T* x, const T* b, int64_t along,
-                 const Target<GemmCompute<T>>& t) {
-  constexpr int group = 8;
-  const int64_t grain = group * (1 + (1 << 15) / (group * (k + 1)));
-  parallel_for(n, grain, [&](int64_t j, int64_t end) {
-    GemmCompute<T> sums[group];
-    for (; j + group <= end; j += group) {
-      dot_columns<T, group>(x, b + j * along, along, k, sums);
-      put_sums(t, j, sums, group);
-    }
-    for (; j < end; ++j) {
-      dot_columns<T, 1>(x, b + j * along, along, k, sums);
-      put_sums(t, j, sums, 1);
+// So many rows at once as registers hold sums for.
+inline constexpr int kDotRows = FLAM_ISA_RANK == 2 ? 4 : 2;
+
+template <class T, bool Pairs, int Rows>
+void dot_rows(const DotOperands<T>& g, int64_t row, int64_t column, int64_t end,
+              const Target<GemmCompute<T>>& t) {
+  constexpr int group = Rows == 1 ? 8 : 4;
+  GemmCompute<T> sums[Rows * group];
+  const auto at = [&](int64_t j) {
+    return DotOperands<T>{g.k, g.x + row * g.x_row, g.x_row, g.b + j * g.along, g.along};
+  };
+  for (; column + group <= end; column += group) {
+    dot_columns<T, Pairs, Rows, group>(at(column), sums);
+    put_sums(t, row, Rows, column, group, sums);
+  }
+  for (; column < end; ++column) {
+    dot_columns<T, Pairs, Rows, 1>(at(column), sums);
+    put_sums(t, row, Rows, column, 1, sums);
+  }
+}
+
+// A few columns for all rows of x, before the next: so b comes from memory once.
+template <class T, bool Pairs>
+void dot_product(int64_t m, int64_t n, const DotOperands<T>& g, const Target<GemmCompute<T>>& t) {
+  constexpr int64_t group = 8;
+  const int64_t grain = group * (1 + (1 << 15) / (group * m * (g.k + 1)));
+  parallel_for(n, grain, [&](int64_t first, int64_t last) {
+    for (; first < last; first += group) {
+      const int64_t end = std::min(first + group, last);
+      int64_t row = 0;
+      for (; row + kDotRows <= m; row += kDotRows)
+        dot_rows<T, Pairs, kDotRows>(g, row, first, end, t);
+      if (kDotRows > 2 && row + 2 <= m) {
+        dot_rows<T, Pairs, 2>(g, row, first, end, t);
+        row += 2;
+      }
+      if (row < m) dot_rows<T, Pairs, 1>(g, row, first, end, t);
     }
   });
 }
@@ -115,17 +187,25 @@ void row_product(int64_t n, int64_t k, const MatrixSource<T>& a, const MatrixSou
       });
 }
 
-// False where neither form fits the strides.
+// False where neither form fits the strides, or where b is used often enough to be packed.
 template <class T>
-bool vector_product(int64_t n, int64_t k, const MatrixSource<T>& a, const MatrixSource<T>& b,
-                    const Target<GemmCompute<T>>& target) {
-  if (b.along == 1) {
+bool vector_product(int64_t m, int64_t n, int64_t k, const MatrixSource<T>& a,
+                    const MatrixSource<T>& b, const Target<GemmCompute<T>>& target) {
+  if (m == 1 && b.along == 1) {
     row_product<T>(n, k, a, b, target);
-  } else if (a.depth == 1 && b.depth == 1) {
-    dot_product<T>(n, k, a.data, b.data, b.along, target);
-  } else {
-    return false;
+    return true;
   }
+  if (a.depth != 1 || b.depth != 1) return false;
+  const bool pairs = std::is_same_v<T, BFloat16> && isa_rank() >= kIsaPairs;
+  if (m > 1 && (k < 256 || m > 8)) return false;
+  const DotOperands<T> g{k, a.data, a.along, b.data, b.along};
+  if constexpr (std::is_same_v<T, BFloat16> && FLAM_ISA_RANK == 2) {
+    if (pairs) {
+      dot_product<T, true>(m, n, g, target);
+      return true;
+    }
+  }
+  dot_product<T, false>(m, n, g, target);
   return true;
 }
 
