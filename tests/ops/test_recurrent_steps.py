@@ -69,6 +69,15 @@ def test_steps(kind, features, lengths, bidirectional, hidden, dtype, device):
             assert apart <= 4 * close * size, name
 
 
+@pytest.mark.parametrize("kind", CELLS)
+def test_there_may_be_no_sequence(kind, device):
+    layer = getattr(torch.nn, kind)(4, 32).to(device)
+    y, last = layer(torch.zeros(5, 0, 4).to(device))
+    y.sum().backward()
+    assert y.shape == (5, 0, 32) and (last[0] if kind == "LSTM" else last).shape == (1, 0, 32)
+    assert all((p.grad == 0).all() for p in layer.parameters())
+
+
 def test_an_output_may_be_changed(device):
     layer, x = torch.nn.GRU(4, 8).to(device), torch.randn(5, 2, 4).to(device)
     y, _ = layer(x)

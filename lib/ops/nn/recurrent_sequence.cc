@@ -108,8 +108,9 @@ struct Steps {
     if (backwards) return narrow(states, 0, 0, count[0]);
     std::vector<Tensor> ends;
     for (size_t t = size(); t-- > 0;) {
-      const int64_t going_on = t + 1 < size() ? count[t + 1] : 0;
-      if (going_on == count[t]) continue;
+      const bool is_last = t + 1 == size();
+      const int64_t going_on = is_last ? 0 : count[t + 1];
+      if (going_on == count[t] && !is_last) continue;
       ends.push_back(narrow(states, 0, first[t] + going_on, count[t] - going_on));
     }
     return ends.size() == 1 ? ends[0] : cat(ends, 0);
