@@ -1,4 +1,4 @@
-// SiLU and GELU in float arithmetic, for processors with fused multiply-add: 2 and 1.1 ULP
+// SiLU and GELU in float arithmetic, for processors with fused multiply-add: 2 and 1.3 ULP
 // (tests/ops/test_precision.py), by pairs of numbers where roundings would show.
 #pragma once
 #include "kernels/math.h"
