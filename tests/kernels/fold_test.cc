@@ -169,6 +169,9 @@ TEST(Fold, EmptyAndScalarInputs) {
   EXPECT_EQ(values_of<float>(out)[0], -std::numeric_limits<float>::infinity());
   const Tensor nothing = empty(Dims{0}, Dtype::f32, kCpu);
   run_fold("sum", kSum, Dtype::f32, nothing, none, Dims{0});
+  const Tensor all = empty(Dims{}, Dtype::f32, kCpu);
+  run_fold("sum", kSum, Dtype::f32, all, none, Dims{0, 1});  // two dimensions that do not merge
+  EXPECT_EQ(values_of<float>(all)[0], 0.f);
   const Tensor scalar = tensor_of<float>({4.f}), zero_d = alias(scalar, Dims{}, Dims{}, 0);
   const Tensor result = empty(Dims{}, Dtype::f32, kCpu);
   run_fold("sum", kSum, Dtype::f32, result, zero_d, Dims{});
