@@ -36,17 +36,9 @@ void put_pixels(T* out, int64_t channel, int64_t step, const GemmCompute<T>* fro
       return pack_crossing_strip<C>(out, channel, from, pitch, channels, int(count), int(count));
     }
   }
-  auto put = [&](int64_t c, int64_t j) {
-    out[c * channel + j * step] = gemm_finish<T>(from[j * pitch + c], activation);
-  };
-  if (channel == 1) {
-    for (int64_t j = 0; j < count; ++j) {
-      for (int64_t c = 0; c < channels; ++c) put(c, j);
-    }
-  } else {
-    for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t j = 0; j < count; ++j) put(c, j);
-    }
+  for (int64_t j = 0; j < count; ++j) {
+    for (int64_t c = 0; c < channels; ++c)
+      out[c * channel + j * step] = gemm_finish<T>(from[j * pitch + c], activation);
   }
 }
 
