@@ -1,7 +1,7 @@
-// The blocked product: k in slabs of kDepth; a slab of a and of b is packed once by all threads,
-// then tiles of the output are made in parallel. Operands that the innermost step can read where
-// they lie are not packed. The operands are Source objects, so that a convolution can pack patches
-// of an image that is never unrolled.
+// The blocked product: k in slabs of kSlabDepth; a slab of a and of b is packed once by all
+// threads, then tiles of the output are made in parallel. Operands that the innermost step can read
+// where they lie are not packed. The operands are Source objects, so that a convolution can pack
+// patches of an image that is never unrolled.
 #pragma once
 #include <algorithm>
 
@@ -15,6 +15,7 @@ namespace flambeau::FLAM_TARGET {
 // Of a slab: longer than a strip of b stays in the first-level cache, for b streams well, but sums
 // that come and go more often do not.
 inline constexpr int64_t kDepth = 512;
+template <class C> inline constexpr int64_t kSlabDepth = kDepth;
 template <class C> inline constexpr int64_t kTileRows = 8 * kStripRows<C>;  // of a task
 template <class C> inline constexpr int64_t kTileColumns = 4 * kMicroColumns<C>;
 
@@ -86,14 +87,15 @@ template <class A, class B> class BlockedProduct {
         packed_a_(packed_a) {}
 
   void run() {
-    const int64_t depth = std::min(k_, kDepth);
+    const int64_t depth = std::min(k_, kSlabDepth<C>);
     const int64_t columns = (n_ + kLanes<C> - 1) / kLanes<C> * kLanes<C>;
     const int64_t rows = (m_ + kRows - 1) / kRows * kRows;
     const Scratch a_slab(plan_.pack_a && !packed_a_ ? size_t(rows * depth) * sizeof(C) : 0);
     const Scratch b_slab(plan_.b == BMode::shared ? size_t(columns * depth) * sizeof(C) : 0);
     a_slab_ = a_slab.template as<C>();
     b_slab_ = b_slab.template as<C>();
-    for (int64_t p = 0; p == 0 || p < k_; p += kDepth) slab(p, std::min(k_ - p, kDepth));
+    for (int64_t p = 0; p == 0 || p < k_; p += kSlabDepth<C>)
+      slab(p, std::min(k_ - p, kSlabDepth<C>));
   }
 
  private:
@@ -138,7 +140,7 @@ template <class A, class B> class BlockedProduct {
   void tile(int64_t row, int64_t column, int64_t p, int64_t depth) const {
     const int64_t row_end = std::min(m_, row + kTileRows<C>),
                   column_end = std::min(n_, column + kTileColumns<C>);
-    alignas(64) C local[kDepth * kColumns];
+    alignas(64) C local[kSlabDepth<C> * kColumns];
     [[maybe_unused]] const typename Steps<C>::Session session;
     for (int64_t j = column; j < column_end; j += kColumns) {
       const int width = int(std::min(kColumns, column_end - j));

@@ -85,6 +85,10 @@ template <class T> struct Finisher {
     const T* c = g.c.data + row * g.c.row + column * g.c.col;
     T* to = g.out.data + row * g.out.row + column * g.out.col;
     const bool dense = g.out.col == 1;
+    if constexpr (std::is_same_v<T, BFloat16> && FLAM_ISA_RANK == 2) {
+      const bool plain_c = !g.c.data || g.c.col == 0 || g.c.col == 1;
+      if (dense && plain_c && isa_rank() >= kIsaPairs) return round_row(from, c, to, n);
+    }
     if (!g.c.data && dense) {
       for (int64_t j = 0; j < n; ++j) to[j] = gemm_finish<T>(alpha * from[j], activation);
     } else if (dense && g.c.col == 1) {
@@ -97,6 +101,25 @@ template <class T> struct Finisher {
         to[j * g.out.col] = gemm_finish<T>(v, activation);
       }
     }
+  }
+
+  void round_row(const C* from, const T* c, T* to, int64_t n) const {
+#if FLAM_ISA_RANK == 2
+    for (int64_t j = 0; j < n; j += kLanes<C>) {
+      const int part = n - j < kLanes<C> ? int(n - j) : kLanes<C>;
+      Vector<C> v = splat(alpha) * load_part(from + j, part);
+      if (g.c.data) {
+        const Vector<C> x = g.c.col == 0        ? splat(gemm_load(c))
+                            : part == kLanes<C> ? load_as(c + j)
+                                                : load_part_as(c + j, part);
+        v += splat(beta) * x;
+      }
+      if (activation == Activation::relu) v = v < 0 ? Vector<C>{} : v;
+      store_rounded(to + j, v, part);
+    }
+#else
+    (void)from, (void)c, (void)to, (void)n;
+#endif
   }
 };
 

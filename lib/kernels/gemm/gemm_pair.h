@@ -53,7 +53,15 @@ inline void pack_dense_pairs(uint32_t* to, int64_t pitch, const HalvesView& from
   for (int64_t p = 0; p < pairs; ++p, to += pitch) {
     const uint16_t* even = from.data + 2 * p * from.depth;
     const int64_t left = from.k - 2 * p;
-    for (int i = 0; i < padded; i += lanes) {
+    int i = 0;
+    for (; left > 1 && i + 2 * lanes <= width; i += 2 * lanes) {
+      Vector<uint16_t> low, high;
+      interleave<uint16_t>(load_vector(even + i), load_vector(even + from.depth + i), low, high,
+                           std::make_index_sequence<size_t(2 * lanes)>{});
+      store_vector(to + i, (Vector<uint32_t>)low);
+      store_vector(to + i + lanes, (Vector<uint32_t>)high);
+    }
+    for (; i < padded; i += lanes) {
       const int count = width - i < lanes ? width - i : lanes;
       Vector<uint32_t> v{};
       if (left > 0 && count > 0) v = widen_halves(even + i, count);

@@ -79,6 +79,8 @@ template <class Body> struct SumOf<TilePair<Body>> {
 };
 template <class Body> inline constexpr int kLanes<TilePair<Body>> = kTileSide;
 template <class Body> inline constexpr int kStripRows<TilePair<Body>> = 2 * kTileSide;
+// Tiles are so quick that a strip of b must stay in the first-level cache.
+template <class Body> inline constexpr int64_t kSlabDepth<TilePair<Body>> = 256;
 
 inline int64_t tile_depth(int64_t k) {
   return (k + 2 * kTileSide - 1) / (2 * kTileSide) * kTileSide;

@@ -82,6 +82,13 @@ FLAM_FN Vector<float> add_dots(Vector<float> sums, Vector<uint32_t> x, Vector<ui
   asm("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(x), "v"(y));
   return sums;
 }
+
+// The first n lanes, rounded to bfloat16; subnormal ones become zero.
+FLAM_FN void store_rounded(BFloat16* p, Vector<float> v, int n) {
+  __m256i rounded;
+  asm("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(v));
+  _mm256_mask_storeu_epi16(p, __mmask16((1u << n) - 1), rounded);
+}
 #endif
 
 // kLanes elements of a storage type, converted.
