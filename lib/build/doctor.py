@@ -57,6 +57,7 @@ def crates():
 
 
 BUILD, TEST, OPTIONAL = "build", "test", "optional"
+WHERE_FOUND = "where found"  # the tests have it installed where the system's packages know it
 
 # name, found?, what for, apt package, who cannot do without it
 TOOLS = [
@@ -71,7 +72,7 @@ TOOLS = [
     ("cargo", tool("/usr/bin/cargo"), crates(), "cargo", TEST),
     ("GoogleTest", header("gtest/gtest.h"), "the C++ tests", "libgtest-dev", TEST),
     ("ccache", tool("ccache"), "quick rebuilds", "ccache", OPTIONAL),
-    ("llvm-mca", tool("llvm-mca-19"), "loops on other processors", "llvm-19", TEST),
+    ("llvm-mca", tool("llvm-mca-19"), "loops on other processors", "llvm-19", WHERE_FOUND),
     ("abidiff", tool("abidiff"), "the ABI check", "abigail-tools", TEST),
     (".venv", tool(".venv/bin/python"), "cmake and the rest, pinned (make setup)", "", OPTIONAL),
     ("NVIDIA driver", tool("nvidia-smi", "-L"), "CUDA; without one it is simulated", "", OPTIONAL),
@@ -108,7 +109,7 @@ def show():
         print(f" {mark} {name:14} {said}")
     for library in sorted(glob.glob("build/*/libflambeau.so.0")):
         print(f" ✓ {library}  {os.path.getsize(library) / 1e6:.1f} MB")
-    packages = [package for package, _ in absent if package]
+    packages = [package for package, stage in absent if package and stage != WHERE_FOUND]
     if packages:
         print("\n" + apt_line(packages))
     return any(stage == BUILD for _, stage in absent)
@@ -125,18 +126,20 @@ def require_build():
 
 def provide_test():
     packages = list(dict.fromkeys(package for _, package in missing(BUILD, TEST)))
+    extra = [package for _, package in missing(WHERE_FOUND)]
     run = root_prefix()
     run += ["-n"] if run else []
-    if not packages or not shutil.which("apt-get"):
+    if not packages + extra or not shutil.which("apt-get"):
         return False
     if run and (
         not shutil.which("sudo") or subprocess.call([*run, "true"], stderr=subprocess.DEVNULL)
     ):
         return False
-    print("installing", *packages, flush=True)
+    print("installing", *packages, *extra, flush=True)
     quiet = {"stdout": subprocess.DEVNULL}
     if not subprocess.call([*run, "apt-get", "update", "-qq"], **quiet):
-        subprocess.call([*run, "apt-get", "install", "-y", "-qq", *packages], **quiet)
+        for together in filter(None, [packages, extra]):
+            subprocess.call([*run, "apt-get", "install", "-y", "-qq", *together], **quiet)
     return False  # the build and each suite say themselves what they still lack
 
 

@@ -54,7 +54,9 @@ FLAM_FN Reduced reduced(double x) {
 
 FLAM_FN double exp(double x) {
   const Reduced e = reduced(clamp(x, -746, 710));
-  return scaled(1 + multiply_add(e.rest * e.rest, exp_tail(e.rest), e.rest), e.power.value);
+  const Pair<double> one = sum(1.0, e.rest);
+  const double rest = multiply_add(e.rest * e.rest, exp_tail(e.rest), one.low + e.low);
+  return scaled(one.high + rest, e.power.value);
 }
 
 FLAM_FN double exp2(double x) {

@@ -52,13 +52,15 @@ class Loop(NamedTuple):
 def of_map(source: str, functor: str, operands: int, element: str = "float") -> Loop:
     types = ", ".join([element] * (1 + operands))
     width = {"float": 4, "double": 8}[element]
-    return Loop(f"ops/elementwise/{source}", rf"map_dense<\S*::{functor}, {types}>", width)
+    name = rf"map_dense\w*<\S*::{functor}, {types}>"
+    return Loop(f"ops/elementwise/{source}", name, width)
 
 
 LOOPS = {
     "product, f32": Loop("kernels/gemm/gemm", r"\bmicro<float, ", 4, True),
     "product, f64": Loop("kernels/gemm/gemm", r"\bmicro<double, ", 8, True),
-    "convolution, f32": Loop("kernels/conv/conv", r"\bmicro<float, ", 4, True),
+    "convolution, pixels": Loop("kernels/conv/conv", r"segment_micro<float, ", 4, True),
+    "convolution, lanes": Loop("kernels/conv/conv", r"lane_micro<float, ", 4, True),
     "add": of_map("binary", "Add", 2),
     "mul": of_map("binary", "Mul", 2),
     "div": of_map("binary", "Div", 2),
@@ -73,6 +75,7 @@ LOOPS = {
     "tanh": of_map("pointwise", "Tanh", 1),
     "tanh, backward": of_map("pointwise", "TanhSlope", 2),
     "exp": of_map("pointwise", "Exp", 1),
+    "exp, f64": of_map("pointwise", "Exp", 1, "double"),
     "log": of_map("pointwise", "Log", 1),
     "erf": of_map("pointwise", "Erf", 1),
     "sqrt": of_map("pointwise", "Sqrt", 1),
@@ -81,7 +84,8 @@ LOOPS = {
     "round": of_map("pointwise", "Round", 1),
     "softmax": Loop("ops/nn/rows", r"row_entry<\S*::Softmax, float>", 4),
     "layer norm": Loop("ops/nn/rows", r"row_entry<\S*::LayerNorm, float>", 4),
-    "sum": Loop("kernels/fold/fold", r"fold_entry<\S*::SumOf<float>, float>", 4),
+    "sum of rows": Loop("kernels/fold/fold", r"fold_rows<\S*::SumOf<float>, float>", 4),
+    "sum of columns": Loop("kernels/fold/fold", r"fold_columns<\S*::SumOf<float>, float>", 4),
 }
 
 
