@@ -92,9 +92,11 @@ FLAM_FN double tanh(double x) {
 }
 
 FLAM_FN double sigmoid(double x) {
-  const Reduced e = reduced(clamp(x, -710, 60));
+  const Reduced e = reduced(clamp(x, -746, 60));
   const double n = 1 + (e.rest + multiply_add(e.rest * e.rest, exp_tail(e.rest), e.low));
-  return n / (n + power_of_two(kRound<double> - e.power.value));
+  const double k = e.power.value, near = k > -1000 ? k : -1000;  // beyond, a factor of its own
+  const double y = n / (n + power_of_two(kRound<double> - near));
+  return y * power_of_two(kRound<double> + (k - near));
 }
 
 // ---- logarithms ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // What this machine can do at all, in one thread: lines "name: value" in operations, bytes or
 // seconds. The rates of multiply-adds keep to registers; copies count bytes both ways; a size is
-// that of everything a pass touches. ops.py says each row's share of the bound that applies.
+// that of everything a pass touches. ops_bench.py says each row's share of the bound that applies.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

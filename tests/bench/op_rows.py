@@ -1,6 +1,6 @@
-"""What ops.py times: each row is a function of the package, flambeau or PyTorch, that returns one
-call. Both packages run the same lines, without autograd unless the row's name says backward. A row
-says what bounds it, the least that an implementation must do: bytes read and written, or
+"""What ops_bench.py times: each row is a function of the package, flambeau or PyTorch, that returns
+one call. Both packages run the same lines, without autograd unless the row's name says backward. A
+row says what bounds it, the least that an implementation must do: bytes read and written, or
 operations of the products of a type.
 """
 
@@ -543,7 +543,7 @@ attention("8x8x256x64 of bfloat16", (8, 8, 256, 64), "bfloat16")
 
 def recurrent(name, backward):
     gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[name]
-    flops = 2.0 * (32 * 64) * (128 + 128) * gates * 128 * (2 if backward else 1)
+    flops = 2.0 * (32 * 64) * (128 + 128) * gates * 128 * (1.5 if backward else 1)
 
     @row(f"{name} 128, batch 32 of 64{' backward' if backward else ''}", "f32", flops)
     def make(torch):

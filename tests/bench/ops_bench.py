@@ -48,14 +48,14 @@ def machine_text(rates: dict[str, float]) -> str:
     return "This machine in one thread: " + ", ".join(text(*pair) for pair in rates.items()) + "."
 
 
-def bound_of(row: Row, rates: dict[str, float]) -> float | None:
-    """The least seconds that a row can take here."""
-    if row.bound in ("copy", "read"):
-        size = min(SIZES, key=lambda name: abs(math.log(SIZES[name] / row.amount)))
-        rate = rates.get(f"{row.bound} {size}")
-    else:
-        rate = rates.get(row.bound) or rates.get("f32")
-    return row.amount / rate if rate else None
+def bound_of(row: Row, rates: dict[str, float]) -> tuple[str, float] | None:
+    """Which rate bounds a row here, and the least seconds that it can take."""
+    name = row.bound if row.bound in ("copy", "read") or row.bound in rates else "f32"
+    rate = rates.get(name)
+    if name in ("copy", "read"):
+        size = min(SIZES, key=lambda size: abs(math.log(SIZES[size] / row.amount)))
+        rate = rates.get(f"{name} {size}")
+    return (name, row.amount / rate) if rate else None
 
 
 def run(python: str, package: str, options: argparse.Namespace, env: dict[str, str]) -> dict:
@@ -77,7 +77,7 @@ def least(runs: list[dict], name: str) -> float | str | None:
 
 def line(name: str, ours: float, other: float | None, rates: dict[str, float]) -> str:
     bound = bound_of(ROWS[name], rates)
-    share = f"{bound / ours:.0%} of {ROWS[name].bound}" if bound else "-"
+    share = f"{bound[1] / ours:.0%} of {bound[0]}" if bound else "-"
     cells = [name, time_text(ours), time_text(other), ratio_text(ours, other), share]
     return "| " + " | ".join(cells) + " |"
 

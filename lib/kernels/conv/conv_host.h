@@ -5,6 +5,7 @@
 #pragma once
 #include <numeric>
 
+#include "kernels/conv/conv_far.h"
 #include "kernels/conv/conv_lanes.h"
 #include "kernels/conv/conv_pixels_weight.h"
 #include "kernels/conv/conv_plane_rows.h"
@@ -55,6 +56,7 @@ template <class T> void matrix_taps(const TapProduct<T>& g) {
 
 template <class T> void run_taps(TapProduct<T> g) {
   if (g.positions() == 0) return;
+  if (FarProduct<T>::suits(g)) return FarProduct<T>(g).run();
   g.simplify();
   if (is_matrix(g)) return matrix_taps(g);
   if constexpr (std::is_same_v<GemmCompute<T>, float>) {
@@ -155,6 +157,7 @@ template <class T> void conv_data_entry(void*, const void* p) {
 
 template <class T> void conv_weight_entry(void*, const void* p) {
   TapProduct<T> g = forward_taps<T>(*static_cast<const ConvArgs*>(p));
+  if (FarProduct<T>::suits(g)) return FarProduct<T>(g).run_weight();
   g.simplify();
   if (LaneProduct<T>::suits(g)) return LaneProduct<T>(g).run_weight();
   if (PlaneWeight<T>::suits(g)) return PlaneWeight<T>(g).run();

@@ -17,7 +17,8 @@ template <class T> class PixelWeight {
         columns_(whole_vectors<C>(g.rows)),
         together_(g.dim[2].count > blocks_.columns()
                       ? 1
-                      : std::max<int64_t>(1, 256 / (blocks_.rows() * blocks_.columns()))),
+                      : std::clamp<int64_t>(256 / (blocks_.rows() * blocks_.columns()), 1,
+                                            std::max<int64_t>(1, blocks_.of_group()))),
         copy_(size_t(together_) * window_.bytes(g)),
         gradient_(size_t(together_ * gradient_size()) * sizeof(C)),
         sums_(size_t(g.channels * g.taps() * columns_) * sizeof(C)) {}

@@ -9,6 +9,7 @@ namespace flambeau::FLAM_TARGET {
 // sums[r][t] += rows of positions of gradient r times what lies under tap t.
 template <class C> struct PlaneDots {
   int64_t rows, vectors;  // of positions
+  int last;               // that a row's last vector has: behind them x may not be finite
   const C* gradient;      // zero behind the last position
   int64_t gradient_row, gradient_channel;
   const C* x;
@@ -30,7 +31,11 @@ template <class C, int Rows, int Taps> void plane_dots(const PlaneDots<C>& g) {
     for (int64_t j = 0; j < g.vectors * kLanes<C>; j += kLanes<C>) {
       Vector<C> x[Taps];
 #pragma GCC unroll 5
-      for (int t = 0; t < Taps; ++t) x[t] = load_vector(g.x + g.taps[t] + h * g.x_row + j);
+      for (int t = 0; t < Taps; ++t) {
+        const C* from = g.x + g.taps[t] + h * g.x_row + j;
+        const bool part = g.last < kLanes<C> && j + kLanes<C> == g.vectors * kLanes<C>;
+        x[t] = part ? load_part(from, g.last) : load_vector(from);
+      }
 #pragma GCC unroll 5
       for (int r = 0; r < Rows; ++r) {
         const Vector<C> dy =
@@ -104,6 +109,7 @@ template <class T> class PlaneWeight {
     PlaneDots<C> d{};
     d.rows = b.rows;
     d.vectors = whole_vectors<C>(b.columns) / kLanes<C>;
+    d.last = int(b.columns - (d.vectors - 1) * kLanes<C>);
     d.gradient_row = line_;
     d.gradient_channel = b.rows * line_;
     d.x = x;

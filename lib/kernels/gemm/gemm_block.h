@@ -140,7 +140,11 @@ template <class A, class B> class BlockedProduct {
   void tile(int64_t row, int64_t column, int64_t p, int64_t depth) const {
     const int64_t row_end = std::min(m_, row + kTileRows<C>),
                   column_end = std::min(n_, column + kTileColumns<C>);
-    alignas(64) C local[kSlabDepth<C> * kColumns];
+    constexpr int64_t kOnStack = 256;  // of k: a thread's stack may be small
+    alignas(64) C near[kOnStack * kColumns];
+    const bool deep = plan_.b == BMode::by_tile && depth > kOnStack;
+    const Scratch far(deep ? size_t(depth * kColumns) * sizeof(C) : 0);
+    C* const local = deep ? far.template as<C>() : near;
     [[maybe_unused]] const typename Steps<C>::Session session;
     for (int64_t j = column; j < column_end; j += kColumns) {
       const int width = int(std::min(kColumns, column_end - j));

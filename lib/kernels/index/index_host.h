@@ -2,6 +2,8 @@
 // first write every index is checked, in bulk. Threads share a dimension along which places differ
 // whatever the lists say: so no two of them meet, and what is written twice is written in order.
 #pragma once
+#include <atomic>
+
 #include "base/thread_pool.h"
 #include "kernels/index/index_walk.h"
 
@@ -147,15 +149,19 @@ inline void check_list(const IndexArgs& a, int l) {
   const IndexList& list = walk.list[0];
   const int64_t stride = walk.ndim ? list.stride[walk.ndim - 1] : 0;
   const uint64_t size = uint64_t(list.size), low = list.from_end ? size : 0;
+  std::atomic<bool> bad = false;
   parallel_for(walk.numel, 65536, [&](int64_t begin, int64_t end) {
     walk_runs(walk, begin, end, [&](const WalkPlace& p, int64_t n) {
       const char* index = list.data + p.list[0];
       const bool out = stride == 8 ? out_of_range<8>(index, stride, n, low, size)
                                    : out_of_range<0>(index, stride, n, low, size);
-      if (!out) return;
-      WalkPlace at = p;  // which one, for the error's text
-      for (int64_t i = 0; i < n; ++i, at.list[0] += stride) listed_offset(walk, at.list);
+      if (out) bad.store(true, std::memory_order_relaxed);
     });
+  });
+  if (!bad) return;
+  walk_runs(walk, 0, walk.numel, [&](const WalkPlace& p, int64_t n) {  // the first, for the error
+    WalkPlace at = p;
+    for (int64_t i = 0; i < n; ++i, at.list[0] += stride) listed_offset(walk, at.list);
   });
 }
 

@@ -243,8 +243,9 @@ struct Eye {
 #if !defined(FLAM_DEVICE_SOURCE)
   template <class T> void fill(const RangeArgs& a, T* out, int64_t begin, int64_t end) const {
     std::fill(out + begin, out + end, narrow<T>(Compute<T>(0)));
-    const int64_t columns = a.whole[0], step = columns + 1, square = columns * columns;
-    for (int64_t i = (begin + columns) / step * step; i < std::min(end, square); i += step)
+    const int64_t columns = a.whole[0], step = columns + 1;
+    int64_t row = (begin + columns) / step;
+    for (int64_t i = row * step; i < end && row < columns; i += step, ++row)
       out[i] = narrow<T>(Compute<T>(1));
   }
 #endif

@@ -152,7 +152,8 @@ template <class C> class BandAlong {
     if (!by_pixel()) plan();
   }
 
-  bool by_pixel() const { return pixel_ >= kWide; }
+  // Tables of every tap would not fit where windows are wide.
+  bool by_pixel() const { return pixel_ >= kWide || most_ > 64; }
 
   // Elements behind the input's line that are read, whatever they are.
   int64_t overrun() const { return by_pixel() ? 0 : most_ * pixel_ + 2 * kWide; }

@@ -12,7 +12,11 @@
 namespace flambeau::FLAM_TARGET {
 
 struct JoinSums {
-  template <class T> static constexpr bool in_any_order = true;
+  // Where no part of a sum is infinite while the whole is not: integers wrap, and others have a
+  // wider type.
+  template <class T>
+  static constexpr bool in_any_order =
+      std::is_integral_v<ScanType<T>> || std::is_same_v<T, float> || std::is_same_v<T, Half>;
   template <class A> static FLAM_FN A zero() { return A(0); }
   template <class A> static FLAM_FN A join(A a, A b) {
     if constexpr (std::is_integral_v<A>) {
@@ -23,8 +27,8 @@ struct JoinSums {
   }
 };
 struct JoinProducts {
-  // Eight floats never leave the range of double, so that no part of a product is infinite or 0
-  // where the whole is not.
+  // Four floats, as a register has them, never leave the range of double: no part of a product is
+  // infinite or 0 where the whole is not.
   template <class T> static constexpr bool in_any_order = std::is_same_v<T, float>;
   template <class A> static FLAM_FN A zero() { return A(1); }
   template <class A> static FLAM_FN A join(A a, A b) {

@@ -1,6 +1,7 @@
 // Running joins on the host. Neighbouring lines go together in strips. A line of neighbours is
 // joined a vector at once where the order of joins does not matter; where it does, several such
-// lines are joined in turn, as each waits for itself. So a line's results are the same beside any.
+// lines are joined in turn, as each waits for itself. So a line's results are the same beside any of
+// its kind.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -14,7 +15,7 @@
 namespace flambeau::FLAM_TARGET {
 
 inline constexpr int64_t kStrip = 64, kScanBlock = 512, kShortLine = 16;
-inline constexpr int kScanBytes = 16 << FLAM_ISA_RANK;  // of a register
+inline constexpr int kScanBytes = FLAM_ISA_RANK == 0 ? 16 : 32;  // four doubles, see JoinProducts
 
 // `steps` of the lines of a strip, either side's so many elements apart.
 template <class J, class T, class A>

@@ -149,11 +149,11 @@ FLAM_MAP(kSoftplus, Softplus, FloatTypes);
 FLAM_MAP(kSoftplusSlope, SoftplusSlope, FloatTypes);
 
 struct UsualLogsigmoid {
-  template <class V> FLAM_FN V operator()(V x) const { return -usual_softplus(-x); }
+  template <class V> FLAM_FN V operator()(V x) const { return V(0) - usual_softplus(-x); }
 };
 struct Logsigmoid : UsualUpTo<87> {
   using Usual = UsualLogsigmoid;
-  template <class V> FLAM_FN V operator()(V x) const { return -softplus(-x); }
+  template <class V> FLAM_FN V operator()(V x) const { return V(0) - softplus(-x); }
 };
 struct LogsigmoidSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * sigmoid(-x); }

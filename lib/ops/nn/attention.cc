@@ -80,9 +80,10 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
         " and value.dtype: ", name_of(value.dtype()), " instead.");
   Tensor k = c[1], v = c[2];
   if (enable_gqa) {
-    check(query.dim() >= 3 && key.dim() >= 3 && query.size(-3) % key.size(-3) == 0 &&
-              query.size(-3) % value.size(-3) == 0,
-          Code::shape,
+    auto divides = [&](const Tensor& t) {
+      return t.dim() >= 3 && t.size(-3) > 0 && query.size(-3) % t.size(-3) == 0;
+    };
+    check(query.dim() >= 3 && divides(key) && divides(value), Code::shape,
           "scaled_dot_product_attention: Number of heads in key and value must divide "
           "the number of heads in query");
   }

@@ -66,7 +66,7 @@ struct BatchNormBackward {
     if (!wanted(0)) return g;
     const Tensor scale = weight.defined() ? mul(r, to_dtype(weight.get(), r.dtype())) : r;
     if (!training) {
-      g[0] = mul(dy, to_dtype(as_channel(scale, dy.dim()), dy.dtype()));
+      g[0] = to_dtype(mul(dy, as_channel(scale, dy.dim())), dy.dtype());
       return g;
     }
     const Tensor share = mul(scale, num(double(channels) / double(in.numel())));
@@ -175,9 +175,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   }
   const Tensor rstd = rsqrt(add(var, num(eps)));
   Tensor scale = rstd, shift;
-  if (weight) scale = mul(scale, as_channel(weight, x.dim()));
+  if (weight) scale = mul(scale, to_dtype(as_channel(weight, x.dim()), dtype));
   shift = neg(mul(mu, scale));
-  if (bias) shift = add(shift, as_channel(bias, x.dim()));
+  if (bias) shift = add(shift, to_dtype(as_channel(bias, x.dim()), dtype));
   Tensor y;
   if (has_planes(c[0])) {
     const int64_t n = x.size(0);

@@ -60,7 +60,10 @@ class StepProduct {
  private:
   Tensor by_strips(const Tensor& t) const {
     const int64_t n = strips_.size(0);
-    if (t.dim() == 1) return alias(t, Dims{n, 1, width_}, Dims{width_, 0, 1}, t.offset());
+    if (t.dim() == 1) {
+      const int64_t step = t.strides()[0];
+      return alias(t, Dims{n, 1, width_}, Dims{width_ * step, 0, step}, t.offset());
+    }
     return alias(t, Dims{n, t.size(0), width_}, Dims{width_, t.strides()[0], 1}, t.offset());
   }
 
@@ -308,7 +311,8 @@ struct SequenceBackward {
   };
   Values values() const {
     auto get = [](const Saved& s) { return s.defined() ? s.get() : Tensor(); };
-    return {get(h), get(c), get(weight), get(project), get(states), get(gates), get(cells)};
+    auto dense = [&](const Saved& s) { return s.defined() ? contiguous(s.get()) : Tensor(); };
+    return {dense(h), dense(c), get(weight), get(project), get(states), get(gates), get(cells)};
   }
 
   // dy: of y, states, and of gates and cells where there are some.

@@ -6,7 +6,7 @@ the same on every machine with this compiler. A cell says the cycles of an eleme
 them that the loop's own instructions take at the least, by ports and width: what is missing to 100
 % waits for results. For products it is the cycles of a multiply-add of vectors, and the share that
 these alone would take.
---write keeps the table in results/; tests/build/test_inner_loops.py holds the library to it.
+--write keeps the table in results/; tests/inner_loops holds the library to it.
 """
 
 from __future__ import annotations
