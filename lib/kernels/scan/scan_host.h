@@ -1,7 +1,7 @@
 // Running joins on the host. Neighbouring lines go together in strips. A line of neighbours is
 // joined a vector at once where the order of joins does not matter; where it does, several such
-// lines are joined in turn, as each waits for itself. So a line's results are the same beside any of
-// its kind.
+// lines are joined in turn, as each waits for itself. So a line's results are the same beside any
+// of its kind.
 #pragma once
 #include <algorithm>
 #include <cstring>
