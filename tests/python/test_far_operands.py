@@ -87,7 +87,9 @@ def test_running_products_come_back_from_small_numbers():
     assert torch.cumprod(x, 0)[16:18].tolist() == [2.0**-49, 2.0**78]
 
 
-def test_a_long_row_of_the_identity_has_its_one():
+def test_a_long_row_of_the_identity_has_its_one(device):
+    if device != "cpu":
+        pytest.skip("three gigabytes, for a loop of the host's")
     assert torch.eye(1, 3037000500, dtype=torch.bool)[0, 0]
 
 
