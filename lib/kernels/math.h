@@ -305,7 +305,10 @@ using wide::sigmoid;
 #else
 inline constexpr bool kHasUsual = false;
 #define FLAM_ANGLE_MATH(name) FLAM_MATH(name, core, )
-FLAM_FN double sigmoid(double x) { return 1 / (1 + ::exp(-x)); }
+FLAM_FN double sigmoid(double x) {
+  const double e = ::exp(-__builtin_fabs(x));  // which is at most 1
+  return (x < 0 ? e : 1) / (1 + e);
+}
 #endif
 FLAM_ANGLE_MATH(sin)
 FLAM_ANGLE_MATH(cos)
@@ -314,7 +317,10 @@ FLAM_ANGLE_MATH(tan)
 #undef FLAM_MATH
 
 #if defined(__CUDA_ARCH__)
-FLAM_FN float sigmoid(float x) { return 1 / (1 + expf(-x)); }
+FLAM_FN float sigmoid(float x) {
+  const float e = expf(-fabsf(x));
+  return (x < 0 ? e : 1) / (1 + e);
+}
 FLAM_FN float normal_cdf(float x) { return normcdff(x); }
 FLAM_FN float atan2(float y, float x) { return ::atan2f(y, x); }
 #else

@@ -1,5 +1,7 @@
 // The loops of running sums, products and logarithms of sums. They accumulate in a wider type and
-// round each result once. CUDA gives a line to a block that scans it piece by piece.
+// round each result once. CUDA gives a line to a block that scans it piece by piece, by joins of
+// parts; where a part left the range of its type (`lost`) and nothing before it had, one thread
+// joins that piece in order, so that the results are the host's kind everywhere.
 #include "kernels/scan/scan.h"
 #include "kernels/math.h"
 #include "kernels/scan/scan_type.h"
@@ -18,6 +20,7 @@ struct JoinSums {
   static constexpr bool in_any_order =
       std::is_integral_v<ScanType<T>> || std::is_same_v<T, float> || std::is_same_v<T, Half>;
   template <class A> static FLAM_FN A zero() { return A(0); }
+  template <class A> static FLAM_FN bool lost(A a) { return a - a != A(0); }  // inf or NaN
   template <class A> static FLAM_FN A join(A a, A b) {
     if constexpr (std::is_integral_v<A>) {
       return A(uint64_t(a) + uint64_t(b));
@@ -31,6 +34,9 @@ struct JoinProducts {
   // infinite or 0 where the whole is not.
   template <class T> static constexpr bool in_any_order = std::is_same_v<T, float>;
   template <class A> static FLAM_FN A zero() { return A(1); }
+  template <class A> static FLAM_FN bool lost(A a) {
+    return std::is_floating_point_v<A> && (a == A(0) || a - a != A(0));
+  }
   template <class A> static FLAM_FN A join(A a, A b) {
     if constexpr (std::is_integral_v<A>) {
       return A(uint64_t(a) * uint64_t(b));
@@ -44,6 +50,7 @@ struct JoinProducts {
 struct JoinLogSums {
   template <class T> static constexpr bool in_any_order = false;
   template <class A> static FLAM_FN A zero() { return A(-INFINITY); }
+  template <class A> static FLAM_FN bool lost(A) { return false; }
   template <class A> static FLAM_FN A join(A a, A b) {
     const A low = a < b ? a : b, high = a < b ? b : a;
     if (a != a || b != b) return a + b;
@@ -57,6 +64,32 @@ struct JoinLogSums {
 
 inline constexpr int kScanThreads = 256;
 
+template <class J, class A> __device__ void scan_in_order(A before, A* piece) {
+  for (int i = 0; i < kScanThreads; ++i) piece[i] = before = J::join(before, piece[i]);
+}
+
+// Leaves in `piece` the running joins of every thread's own element behind `before`; their last.
+template <class J, class A> __device__ A scan_piece(A* piece, A before, A own) {
+  const int t = int(threadIdx.x);
+  piece[t] = own;
+  __syncthreads();
+  for (int step = 1; step < kScanThreads; step *= 2) {
+    const A left = t >= step ? piece[t - step] : J::template zero<A>();
+    __syncthreads();
+    piece[t] = J::join(left, piece[t]);
+    __syncthreads();
+  }
+  piece[t] = J::join(before, piece[t]);
+  const bool any_lost = __syncthreads_or(J::lost(piece[t]));
+  if (any_lost && !__syncthreads_or(J::lost(own) || J::lost(before))) {
+    piece[t] = own;
+    __syncthreads();
+    if (t == 0) scan_in_order<J>(before, piece);
+    __syncthreads();
+  }
+  return piece[kScanThreads - 1];
+}
+
 template <class J, class T> __global__ void scan_kernel(ScanArgs a) {
   using A = ScanType<T>;
   __shared__ A piece[kScanThreads];
@@ -68,16 +101,9 @@ template <class J, class T> __global__ void scan_kernel(ScanArgs a) {
     A before = J::template zero<A>();
     for (int64_t start = 0; start < a.n; start += kScanThreads) {
       const int64_t i = start + t, at = (a.backwards ? a.n - 1 - i : i) * a.inner;
-      piece[t] = i < a.n ? A(load(in + at)) : J::template zero<A>();
-      __syncthreads();
-      for (int step = 1; step < kScanThreads; step *= 2) {
-        const A left = t >= step ? piece[t - step] : J::template zero<A>();
-        __syncthreads();
-        piece[t] = J::join(left, piece[t]);
-        __syncthreads();
-      }
-      if (i < a.n) out[at] = narrow<T>(J::join(before, piece[t]));
-      before = J::join(before, piece[kScanThreads - 1]);
+      const A own = i < a.n ? A(load(in + at)) : J::template zero<A>();
+      before = scan_piece<J>(piece, before, own);
+      if (i < a.n) out[at] = narrow<T>(piece[t]);
       __syncthreads();
     }
   }
