@@ -75,6 +75,37 @@ def test_wide_windows_take_no_tables(device):
     torch.testing.assert_close(y.cpu(), expected)
 
 
+@pytest.mark.parametrize("taps", [3, 5])
+@pytest.mark.parametrize("kind", ["dense", "outliers", "one pixel", "one gradient", "not finite"])
+def test_tiles_add_no_rounding_of_what_is_not_seen(device, taps, kind):
+    torch.manual_seed(0)
+    x, w = torch.randn(2, 24, 17, 34, dtype=torch.float64), torch.randn(40, 24, taps, taps).double()
+    grad = torch.randn(2, 40, 17, 34, dtype=torch.float64) * (torch.rand(2, 40, 17, 34) < 0.25)
+    if kind == "outliers":
+        x[0, 3, 10, 10], x[1, 5, 12, 20] = 1e6, -1e6
+    elif kind == "one pixel":
+        x *= torch.arange(34) == 7
+        x[:, :, 1:] = 0
+    elif kind == "one gradient":
+        grad *= torch.arange(17 * 34).reshape(17, 34) == 200
+    elif kind == "not finite":
+        x[0, 0, 9, 9] = float("inf")
+
+    def run(x, w, grad, place="cpu"):
+        x, w = x.to(place).requires_grad_(), w.to(place).requires_grad_()
+        y = F.conv2d(x, w, padding=taps // 2)
+        return [t.cpu() for t in (y.detach(), *torch.autograd.grad(y, (x, w), grad.to(place)))]
+
+    found = run(x.float(), w.float(), grad.float(), device)
+    x, w, grad = x.float().double(), w.float().double(), grad.float().double()
+    for of, expected, terms in zip(
+        found, run(x, w, grad), run(x.abs(), w.abs(), grad.abs()), strict=True
+    ):
+        finite = terms.isfinite()
+        assert ((of - expected).abs() <= 1e-5 * terms)[finite].all()
+        assert not of[~finite].isfinite().any()
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_running_sums_stay_finite_where_every_sum_is(device, dtype):
     huge = 1.5e308 if dtype == torch.float64 else 3e38

@@ -1,16 +1,16 @@
 // Forward and gradient by the data through Winograd's transforms: a block of tiles at a time is
 // transformed, multiplied place by place and transformed back, while it stays in the cache. Lines
-// with an output that is not finite are made anew by plain sums, for transforms spread what is not
-// finite, or overflows, over a tile.
+// that transforms do not serve, or with an output that is not finite, are made by plain sums:
+// transforms spread what is not finite, or overflows, over a tile.
 #pragma once
-#include "kernels/conv/conv_winograd.h"
+#include "kernels/conv/conv_winograd_range.h"
 
 namespace flambeau::FLAM_TARGET {
 
 template <class T, int Taps> class WinogradProduct {
  public:
   using V = Vector<float>;
-  static constexpr int kStep = kTile + 1 - Taps;
+  static constexpr int64_t kStep = kTile + 1 - Taps;
   explicit WinogradProduct(const TapProduct<T>& g)
       : g_(g),
         p_(g),
@@ -33,9 +33,10 @@ template <class T, int Taps> class WinogradProduct {
         const Scratch images(images_.bytes()), products(products_.bytes()),
             pixels(std::max(line, size_t(kStep * p_.across * kStep) * kMicroColumns<float>) *
                    sizeof(float));
+        WinogradLevels levels(p_.across, kTile, kStep);
         for (; i < end; ++i) {
           block(group, i * lines_, std::min(p_.lines, (i + 1) * lines_), images.as<float>(),
-                products.as<float>(), pixels.as<float>());
+                products.as<float>(), pixels.as<float>(), levels);
         }
       });
     }
@@ -65,24 +66,31 @@ template <class T, int Taps> class WinogradProduct {
   }
 
   void block(int64_t group, int64_t line, int64_t end, float* images, float* products,
-             float* pixels) const {
+             float* pixels, WinogradLevels& levels) const {
+    std::vector<char> served(size_t(end - line));
     for (int64_t l = line; l < end; ++l) {
       winograd_image_line(g_, p_, group, l, pixels, images + (l - line) * p_.across * images_.pitch,
                           images_);
+      levels.read(pixels, p_.channels, g_.channels);
+      served[size_t(l - line)] = levels.even<Taps>(rows_of(l), g_.dim[2].count);
     }
-    std::vector<bool> finite(size_t(end - line), true);
-    for (int64_t first = 0; first < g_.rows; first += kMicroColumns<float>) {
+    const bool any = std::find(served.begin(), served.end(), true) != served.end();
+    for (int64_t first = 0; any && first < g_.rows; first += kMicroColumns<float>) {
       const Strip<float> strip(p_.rows - first);
       multiply((end - line) * p_.across, weights_of(first), strip, images, products);
       for (int64_t l = line; l < end; ++l) {
-        const bool good = outputs(group, l, first, strip.vectors,
-                                  products + (l - line) * p_.across * products_.pitch, pixels);
-        finite[size_t(l - line)] = finite[size_t(l - line)] && good;
+        served[size_t(l - line)] &=
+            outputs(group, l, first, strip.vectors,
+                    products + (l - line) * p_.across * products_.pitch, pixels);
       }
     }
     for (int64_t l = line; l < end; ++l) {
-      if (!finite[size_t(l - line)]) plain(group, l);
+      if (!served[size_t(l - line)]) plain(group, l);
     }
+  }
+
+  int64_t rows_of(int64_t line) const {
+    return std::min(kStep, g_.dim[1].count - line % p_.down * kStep);
   }
 
   void multiply(int64_t tiles, const float* weights, const Strip<float>& strip, const float* images,
@@ -130,8 +138,7 @@ template <class T, int Taps> class WinogradProduct {
     }
     const TapBlock b{line / p_.down, group, 0, row, 0, 0, 0};
     T* out = output_of(g_, b) + first * g_.out_channel;
-    const int64_t rows = std::min<int64_t>(kStep, g_.dim[1].count - row);
-    for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t i = 0; i < rows_of(line); ++i) {
       put_pixels<T>(out + i * g_.out_step[1], g_.out_channel, g_.out_step[2],
                     pixels + i * width * kMicroColumns<float>, kMicroColumns<float>,
                     std::min<int64_t>(g_.rows - first, kMicroColumns<float>), g_.dim[2].count,
@@ -149,7 +156,7 @@ template <class T, int Taps> class WinogradProduct {
     g.w += group * g.w_group;
     g.out = output_of(g_, b);
     if (g.bias) g.bias += group * g.rows * g.bias_stride;
-    g.dim[1].count = std::min<int64_t>(kStep, g.dim[1].count - row);
+    g.dim[1].count = rows_of(line);
     g.dim[1].first += row;
     PixelProduct<T>(g).run();
   }

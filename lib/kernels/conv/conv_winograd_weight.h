@@ -2,27 +2,29 @@
 // Blocks of tiles go one after the other, so each sum is one chain for every number of threads.
 #pragma once
 #include <atomic>
+#include <cmath>
 
-#include "kernels/conv/conv_winograd.h"
+#include "kernels/conv/conv_winograd_range.h"
 
 namespace flambeau::FLAM_TARGET {
 
 template <class T, int Taps> class WinogradWeight {
  public:
   using V = Vector<float>;
-  static constexpr int kStep = kTile + 1 - Taps;
+  static constexpr int64_t kStep = kTile + 1 - Taps;
   explicit WinogradWeight(const TapProduct<T>& g)
       : g_(g),
         p_(g),
         lines_(p_.lines_of(g.channels * g.rows > 1 << 14 ? 128 : 56)),
         images_(lines_ * p_.across, p_.channels),
         gradients_(lines_ * p_.across, p_.rows),
-        memory_(images_.bytes() + gradients_.bytes() + sums() * sizeof(float)) {}
+        memory_(images_.bytes() + gradients_.bytes() +
+                (sums() + size_t(2 * p_.tiles())) * sizeof(float)) {}
 
-  // False where a sum is not finite: plain sums must decide.
+  // False where transforms do not serve, or a sum is not finite: plain sums must decide.
   bool run() const {
-    bool finite = true;
-    for (int64_t group = 0; group < g_.groups && finite; ++group) {
+    bool served = true;
+    for (int64_t group = 0; group < g_.groups && served; ++group) {
       float* to = memory_.as<float>() + (images_.bytes() + gradients_.bytes()) / sizeof(float);
       std::fill(to, to + sums(), 0.0f);
       for (int64_t line = 0; line < p_.lines; line += lines_) {
@@ -30,31 +32,57 @@ template <class T, int Taps> class WinogradWeight {
         transform(group, line, count);
         multiply(count * p_.across, to);
       }
-      finite = put(group, to);
+      served = even() && put(group, to);
     }
-    return finite;
+    return served;
   }
 
  private:
   size_t sums() const { return size_t(kPlaces * g_.channels * p_.rows); }
   float* images() const { return memory_.as<float>(); }
   float* gradients() const { return images() + images_.bytes() / sizeof(float); }
+  float* image_peaks() const { return gradients() + gradients_.bytes() / sizeof(float) + sums(); }
+  float* gradient_peaks() const { return image_peaks() + p_.tiles(); }
+
+  // Whether tiles whose pixels are near each other add a multiple of what any tile does.
+  bool even() const {
+    double near = 0, most = 0;
+    for (int64_t t = 0; t < p_.tiles(); ++t) {
+      const double image = image_peaks()[t], product = std::fabs(image * gradient_peaks()[t]);
+      if (image > 0) near += product;
+      most = std::max(most, product);
+    }
+    return 4 * most <= near;
+  }
 
   void transform(int64_t group, int64_t line, int64_t count) const {
     parallel_for(2 * count, 1, [&](int64_t i, int64_t end) {
       const int64_t width = std::max(p_.channels, p_.rows);
       const Scratch pixels(size_t((p_.across * kStep + Taps - 1) * kTile * width) * sizeof(float));
+      WinogradLevels image(p_.across, kTile, kStep), gradient(p_.across, kStep, kStep);
       for (; i < end; ++i) {
-        const int64_t l = i / 2 * p_.across;
+        const int64_t l = i / 2 * p_.across, tile = line * p_.across + l;
         if (i % 2 == 0) {
           winograd_image_line(g_, p_, group, line + i / 2, pixels.as<float>(),
                               images() + l * images_.pitch, images_);
+          image.read(pixels.as<float>(), p_.channels, g_.channels);
+          image.peaks(inside(line + i / 2), image_peaks() + tile);
         } else {
           gradient_line(group, line + i / 2, pixels.as<float>(),
                         gradients() + l * gradients_.pitch);
+          gradient.read(pixels.as<float>(), p_.rows, g_.rows);
+          gradient.peaks({0, kStep, 0, p_.across * kStep}, gradient_peaks() + tile);
         }
       }
     });
+  }
+
+  // What a line's tiles have of the image, the rest is padding.
+  WinogradBox inside(int64_t line) const {
+    const TapDim &dh = g_.dim[1], &dw = g_.dim[2];
+    const int64_t top = -dh.first - line % p_.down * kStep, left = std::max<int64_t>(0, -dw.first);
+    return {std::clamp<int64_t>(top, 0, kTile), std::clamp<int64_t>(top + dh.size, 0, kTile), left,
+            dw.size - dw.first};
   }
 
   void gradient_line(int64_t group, int64_t line, float* pixels, float* to) const {
