@@ -49,7 +49,10 @@ std::vector<Tensor> layouts() {
   const Tensor dense = tensor_of(randoms<float>(7 * 130 * 33, 0.5, 2), {7, 130, 33});
   const Tensor every_other = alias(dense, Dims{7, 65, 11}, Dims{130 * 33, 66, 3}, 1);
   const Tensor repeated = alias(dense, Dims{7, 5, 33}, Dims{130 * 33, 0, 1}, 0);
-  return {dense, transposed(dense, 0, 2), transposed(dense, 1, 2), every_other, repeated};
+  const Tensor long_runs = tensor_of(randoms<float>(6 * 5 * 300, 0.5, 2), {6, 5, 300}),
+               parts = alias(long_runs, Dims{3, 5, 257}, Dims{3000, 300, 1}, 7);
+  return {dense, transposed(dense, 0, 2), transposed(dense, 1, 2), every_other, repeated, long_runs,
+          parts};
 }
 
 TEST(Fold, SumsEveryLayoutWithinHalfAnUlp) {

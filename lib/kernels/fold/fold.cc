@@ -22,7 +22,8 @@ struct Axis {
 };
 using Axes = SmallVector<Axis, 8>;
 
-constexpr size_t kAccBytes = 16;  // of the widest accumulator: a value and its position
+constexpr int64_t kRunBytes = 1024;  // a run that is worth an accumulator of its own
+constexpr size_t kAccBytes = 16;     // of the widest accumulator: a value and its position
 
 // Innermost last; merges an axis into its outer neighbour where both are walked as one.
 void coalesce(Axes& axes) {
@@ -105,6 +106,16 @@ void describe_axes(FoldArgs& a, const Split& s) {
   }
 }
 
+// Terms in a row where kept dimensions lie between reduced ones, or 1. Cut there, the pieces of all
+// outputs in their order follow memory, which jumps from run to run would not.
+int64_t walked_run(const FoldArgs& a, int64_t element) {
+  if (a.columns || !a.kept || a.reduced < 2) return 1;
+  const int last = a.reduced - 1;
+  const int64_t run = a.reduced_size[last];
+  const bool between = std::abs(a.reduced_in[0]) > std::abs(a.kept_in[a.kept - 1]);
+  return between && a.reduced_in[last] == element && run * element >= kRunBytes ? run : 1;
+}
+
 // Few outputs of many terms are cut, so that all threads have work. Shapes alone decide.
 void choose_blocks(FoldArgs& a, int64_t element, bool cpu) {
   const int64_t inner_reduced = a.reduced ? std::abs(a.reduced_in[a.reduced - 1]) : 0;
@@ -115,7 +126,9 @@ void choose_blocks(FoldArgs& a, int64_t element, bool cpu) {
   const int64_t least = std::max<int64_t>(64, (cpu ? 16384 : 4096) / width),
                 wanted = cpu ? 64 : 1024;
   a.blocks = std::clamp<int64_t>(std::min(wanted / units, a.count / least), 1, 1024);
-  a.block = (a.count + a.blocks - 1) / a.blocks;
+  const int64_t run = cpu ? walked_run(a, element) : 1;
+  if (run > 1) a.blocks = std::clamp<int64_t>(a.count / run, 1, 1024);
+  a.block = (a.count + a.blocks * run - 1) / (a.blocks * run) * run;
   if (a.block) a.blocks = std::max<int64_t>(1, (a.count + a.block - 1) / a.block);
 }
 

@@ -140,21 +140,45 @@ FLAM_FN void fold_turned_wide(const M& m, const float (*turned)[Rows], int n, co
   for (int g = 0; g < groups; ++g) a[g].store(acc + 4 * g);
 }
 
-// `Rows` rows of neighbouring outputs into their accumulators.
+// `Groups` vectors of neighbouring outputs: what a processor has to wait for in one, another fills.
+template <int Rows, int Groups, class M>
+FLAM_FN void fold_line_groups(const M& m, const char* p, int64_t stride, const double* centre,
+                              double* acc) {
+  Wide a[Groups], from[Groups];
+#pragma GCC unroll 4
+  for (int g = 0; g < Groups; ++g) {
+    a[g] = Wide::load(acc + 4 * g);
+    from[g] = M::centred ? Wide::load(centre + 4 * g) : Wide::all(0);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r, p += stride) {
+#pragma GCC unroll 4
+    for (int g = 0; g < Groups; ++g)
+      a[g] = m.fold(a[g], Wide::load(reinterpret_cast<const float*>(p) + 4 * g), from[g]);
+  }
+#pragma GCC unroll 4
+  for (int g = 0; g < Groups; ++g) a[g].store(acc + 4 * g);
+}
+
+// `Rows` rows of neighbouring outputs into their accumulators. Lines of one page are too many for
+// the processor to foresee the next ones.
 template <int Rows, class M>
 FLAM_FN void fold_lines(const M& m, const char* p, int64_t stride, int width, const double* centre,
                         double* __restrict acc) {
-  const auto line = [&](int r) { return reinterpret_cast<const float*>(p + r * stride); };
+  constexpr int groups = 4, page = 4096;
+  const bool ahead = Rows > 1 && 2 * stride < page;
   int c = 0;
-  for (; c + 4 <= width; c += 4) {
-    const Wide from = M::centred ? Wide::load(centre + c) : Wide::all(0);
-    Wide a = Wide::load(acc + c);
-    for (int r = 0; r < Rows; ++r) a = m.fold(a, Wide::load(line(r) + c), from);
-    a.store(acc + c);
+  for (; c + 4 * groups <= width; c += 4 * groups, p += 4 * groups * sizeof(float)) {
+    for (int r = 0; ahead && r < Rows; ++r) __builtin_prefetch(p + (Rows + r) * stride, 0, 2);
+    fold_line_groups<Rows, groups>(m, p, stride, M::centred ? centre + c : centre, acc + c);
   }
-  for (; c < width; ++c) {
-    for (int r = 0; r < Rows; ++r)
-      acc[c] = m.fold(acc[c], double(line(r)[c]), M::centred ? centre[c] : 0);
+  for (; c + 4 <= width; c += 4, p += 4 * sizeof(float))
+    fold_line_groups<Rows, 1>(m, p, stride, M::centred ? centre + c : centre, acc + c);
+  for (; c < width; ++c, p += sizeof(float)) {
+    for (int r = 0; r < Rows; ++r) {
+      const double x = *reinterpret_cast<const float*>(p + r * stride);
+      acc[c] = m.fold(acc[c], x, M::centred ? centre[c] : 0);
+    }
   }
 }
 
