@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "kernels/fold/fold_short.h"
 #include "kernels/fold/fold_wide.h"
+#include "kernels/fold/widened.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -38,6 +39,20 @@ template <class M, class T> struct RowFold {
   }
 
   FLAM_FN void add_dense(const M& m, const T* x, int64_t first, int64_t n, double centre) {
+    if constexpr (kWidens<T>) {
+      constexpr int piece = 1024;  // whole lanes
+      Widened<T, piece> widened;
+      for (int64_t i = 0; i < n; i += piece) {
+        const int64_t length = std::min<int64_t>(piece, n - i);
+        add_lanes(m, widened(x + i, length), first + i, length, centre);
+      }
+    } else {
+      add_lanes(m, x, first, n, centre);
+    }
+  }
+
+  template <class E>
+  FLAM_FN void add_lanes(const M& m, const E* x, int64_t first, int64_t n, double centre) {
     int64_t i = 0;
     if (n >= kLanes) {
       Acc a[kLanes];  // a copy that the compiler can keep in registers
@@ -211,6 +226,7 @@ FLAM_FN void fold_tile(const M& m, const FoldArgs& a, FoldPlace at, int width, i
     acc[c] = m.zero();
     if constexpr (M::centred) centre[c] = a.centre[at.out + c * step_out];
   }
+  Widened<T, kFoldColumns> line[4];
   const auto centre_of = [&](int c) { return M::centred ? centre[c] : 0.0; };
   const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
   each_run(a, begin, end, [&](int64_t offset, int64_t first, int64_t n) {
@@ -222,10 +238,10 @@ FLAM_FN void fold_tile(const M& m, const FoldArgs& a, FoldPlace at, int width, i
       return;
     }
     for (; i + 4 <= n; i += 4, p += 4 * stride) {  // four terms for one visit of the accumulators
-      const T* x0 = reinterpret_cast<const T*>(p);
-      const T* x1 = reinterpret_cast<const T*>(p + stride);
-      const T* x2 = reinterpret_cast<const T*>(p + 2 * stride);
-      const T* x3 = reinterpret_cast<const T*>(p + 3 * stride);
+      const auto x0 = line[0](reinterpret_cast<const T*>(p), width);
+      const auto x1 = line[1](reinterpret_cast<const T*>(p + stride), width);
+      const auto x2 = line[2](reinterpret_cast<const T*>(p + 2 * stride), width);
+      const auto x3 = line[3](reinterpret_cast<const T*>(p + 3 * stride), width);
 #pragma GCC ivdep
       for (int c = 0; c < width; ++c) {
         Acc t = m.step(acc[c], load(x0 + c), centre_of(c), first + i);
@@ -235,7 +251,7 @@ FLAM_FN void fold_tile(const M& m, const FoldArgs& a, FoldPlace at, int width, i
       }
     }
     for (; i < n; ++i, p += stride) {
-      const T* x = reinterpret_cast<const T*>(p);
+      const auto x = line[0](reinterpret_cast<const T*>(p), width);
 #pragma GCC ivdep
       for (int c = 0; c < width; ++c) acc[c] = m.step(acc[c], load(x + c), centre_of(c), first + i);
     }
