@@ -31,12 +31,13 @@ template <class T> struct Softmax {
     if constexpr (R::template keeps<T>) {
       const auto e = r.keep(y);
       const auto scale =
-          scale_of(r.sum([&](auto i) { return e[i] = exp_below(V(load(x + i) - top(i))); }));
+          scale_of(r.sum([&](auto i) { return e[i] = exp_below_for<T>(V(load(x + i) - top(i))); }));
       r.each([&](auto i) { y[i] = narrow<T>(V(e[i] * scale(i))); });
     } else {
       const auto scale =
-          scale_of(r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); }));
-      r.each([&](auto i) { y[i] = narrow<T>(exp_below(V(load(x + i) - top(i))) * scale(i)); });
+          scale_of(r.sum([&](auto i) { return exp_below_for<T>(V(load(x + i) - top(i))); }));
+      r.each(
+          [&](auto i) { y[i] = narrow<T>(exp_below_for<T>(V(load(x + i) - top(i))) * scale(i)); });
     }
   }
 };
@@ -47,7 +48,7 @@ template <class T> struct LogSoftmax {
     const auto x = r.template row_of<const T>(1);
     const auto y = r.template row_of<T>(0);
     const auto top = r.greatest([&](auto i) { return load(x + i); });
-    const auto sum = r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); });
+    const auto sum = r.sum([&](auto i) { return exp_below_for<T>(V(load(x + i) - top(i))); });
     const auto log_sum = r.value([&](auto i) { return V(log_of_sum<V>(sum(i))); });
     r.each([&](auto i) { y[i] = narrow<T>((load(x + i) - top(i)) - log_sum(i)); });
   }
@@ -71,7 +72,8 @@ template <class T> struct LogSoftmaxBackward {
     const auto dx = r.template row_of<T>(0);
     const auto sum = r.sum_of(dy);
     const auto all = r.value([&](auto i) { return V(sum(i)); });
-    r.each([&](auto i) { dx[i] = narrow<T>(load(dy + i) - exp_below(load(y + i)) * all(i)); });
+    r.each(
+        [&](auto i) { dx[i] = narrow<T>(load(dy + i) - exp_below_for<T>(load(y + i)) * all(i)); });
   }
 };
 
