@@ -163,6 +163,19 @@ TEST_F(Emulated, RowsLikeTheHost) {
             {out_row(got), out_each(none), out_each(none), row(far), shared(none), shared(none)},
             {1e-5});
     expect_near(back(got), want, 5e-6);
+    const Tensor ones = tensor_of(std::vector<float>(size_t(n), 1)), far_ones = there(ones),
+                 each_one = tensor_of(std::vector<float>(5, 1)), far_one = there(each_one),
+                 dw = empty(Dims{n}, Dtype::f32, kCpu), far_dw = empty(Dims{n}, Dtype::f32, kSim),
+                 db = empty(Dims{n}, Dtype::f32, kCpu), far_db = empty(Dims{n}, Dtype::f32, kSim);
+    run_row("layer_norm", kLayerNormBackward, Dtype::f32, 1,
+            {out_row(want), out_total(dw), out_total(db, x), row(x), row(x), each(each_one),
+             shared(ones), each(each_one)});
+    run_row("layer_norm", kLayerNormBackward, Dtype::f32, 1,
+            {out_row(got), out_total(far_dw), out_total(far_db, far), row(far), row(far),
+             each(far_one), shared(far_ones), each(far_one)});
+    expect_near(back(got), want, 5e-6);
+    expect_near(back(far_dw), dw, 5e-5);
+    expect_near(back(far_db), db, 5e-6);
   }
 }
 

@@ -168,10 +168,10 @@ TEST(Row, LayerNormOfLargeMeansAndItsGradient) {
   for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(y.data_as<float>()[i], want[i], 5e-7);
 
   const Tensor dy = tensor_of(randoms<float>(size_t(rows * n), -1, 1, 5), {rows, n});
-  const Tensor dx = empty(Dims{rows, n}, Dtype::f32, kCpu),
-               hat = empty(Dims{rows, n}, Dtype::f32, kCpu);
+  const Tensor dx = empty(Dims{rows, n}, Dtype::f32, kCpu), none;
   run_row("layer_norm", kLayerNormBackward, Dtype::f32, 1,
-          {out_row(dx), out_row(hat), row(dy), row(x), each(mean), each(rstd), shared(w)});
+          {out_row(dx), out_total(none), out_total(none), row(dy), row(x), each(rstd), shared(w),
+           each(mean)});
   for (size_t i : {0u, 13u, 69u}) {  // central differences of the reference
     const double h = 1e-4;
     std::vector<double> high = v, low = v, up(v.size()), down(v.size());
@@ -181,9 +181,84 @@ TEST(Row, LayerNormOfLargeMeansAndItsGradient) {
     for (size_t j = 0; j < v.size(); ++j)
       slope += dy.data_as<float>()[j] * (up[j] - down[j]) / (2 * h);
     EXPECT_NEAR(dx.data_as<float>()[i], slope, 2e-3);
-    const double unit = (want[i] - pb[i]) / pw[i];
-    EXPECT_NEAR(hat.data_as<float>()[i], dy.data_as<float>()[i] * unit, 1e-4);
   }
+}
+
+struct NormGradients {
+  Tensor dx, dw, db;
+};
+template <class T>
+NormGradients norm_gradients(const Tensor& x, const Tensor& dy, const Tensor& w, bool of_weight) {
+  const Dims rows{x.size(0)}, n{x.size(1)};
+  const Dtype dtype = x.dtype(), wide = dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+  const Tensor y = empty(x.sizes(), dtype, kCpu), mean = empty(rows, wide, kCpu),
+               rstd = empty(rows, wide, kCpu);
+  run_row("layer_norm", kLayerNorm, dtype, 1,
+          {out_row(y), out_each(mean), out_each(rstd), row(x), shared(w), shared(w)}, {1e-5});
+  const NormGradients g{empty(x.sizes(), dtype, kCpu), of_weight ? empty(n, dtype, kCpu) : Tensor(),
+                        empty(n, dtype, kCpu)};
+  run_row("layer_norm", kLayerNormBackward, dtype, 1,
+          {out_row(g.dx), out_total(g.dw), out_total(g.db, dy), row(dy), row(x), each(rstd),
+           shared(w), each(mean)});
+  return g;
+}
+
+// Rows in fours and those left over, pieces of columns and their ends, more than one block of rows,
+// and rows side by side.
+template <class T> void check_totals(int64_t rows, int64_t n, double eps) {
+  const Tensor x = tensor_of(randoms<T>(size_t(rows * n), -2, 2), {rows, n}),
+               dy = tensor_of(randoms<T>(size_t(rows * n), 1, 2, 5), {rows, n}),
+               w = tensor_of(randoms<T>(size_t(n), 1, 2, 3));
+  const NormGradients g = norm_gradients<T>(x, dy, w, true);
+  std::vector<double> dw(size_t(n), 0.0), db = dw;
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto at = [&](const Tensor& t, int64_t i) { return double(t.data_as<T>()[r * n + i]); };
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < n; ++i) mean += at(x, i) / double(n);
+    for (int64_t i = 0; i < n; ++i) square += (at(x, i) - mean) * (at(x, i) - mean) / double(n);
+    for (int64_t i = 0; i < n; ++i) {
+      dw[size_t(i)] += at(dy, i) * (at(x, i) - mean) / std::sqrt(square + 1e-5);
+      db[size_t(i)] += at(dy, i);
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    ASSERT_NEAR(g.db.data_as<T>()[i], db[size_t(i)], eps * db[size_t(i)]) << rows << " " << n;
+    ASSERT_NEAR(g.dw.data_as<T>()[i], dw[size_t(i)], eps * double(rows + 8)) << rows << " " << n;
+  }
+  const NormGradients alone = norm_gradients<T>(x, dy, w, false);
+  EXPECT_EQ(values_of<T>(alone.dx), values_of<T>(g.dx));
+}
+
+TEST(Row, SumsOverAllRows) {
+  for (int64_t rows : {1, 2, 3, 4, 5, 9, 70, 300}) {
+    for (int64_t n : {1, 5, 16, 33, 63, 64, 65, 130, 1000}) {
+      check_totals<float>(rows, n, 0x1p-23);
+      check_totals<double>(rows, n, 1e-14);
+      check_totals<BFloat16>(rows, n, 0x1p-8);
+    }
+  }
+  check_totals<float>(5000, 64, 0x1p-23);
+  const Tensor x = empty(Dims{0, 5}, Dtype::f32, kCpu), w = tensor_of<float>({1, 1, 1, 1, 1});
+  for (float v : values_of<float>(norm_gradients<float>(x, x, w, true).dw)) EXPECT_EQ(v, 0);
+}
+
+TEST(Row, SumsOverAllRowsOfAnyNumberOfThreads) {
+  const int before = get_num_threads();
+  for (int64_t n : {20, 200}) {
+    const Tensor x = tensor_of(randoms<float>(size_t(3001 * n), -4, 4), {3001, n}),
+                 dy = tensor_of(randoms<float>(size_t(3001 * n), -1, 1, 5), {3001, n}),
+                 w = tensor_of(randoms<float>(size_t(n), 1, 2, 3));
+    std::vector<std::vector<float>> got;
+    for (int threads : {1, 2, 5}) {
+      set_num_threads(threads);
+      const NormGradients g = norm_gradients<float>(x, dy, w, true);
+      got.push_back(values_of<float>(g.dw));
+      for (float v : values_of<float>(g.db)) got.back().push_back(v);
+    }
+    EXPECT_EQ(got[0], got[1]);
+    EXPECT_EQ(got[0], got[2]);
+  }
+  set_num_threads(before);
 }
 
 // Planes have the mean in two parts, so that large means cost no digits.

@@ -233,6 +233,10 @@ FLAM_FN void fold_tile(const M& m, const FoldArgs& a, FoldPlace at, int width, i
     const char* p = a.in + at.in + offset;
     int64_t i = 0;
     if constexpr (kFoldsWide<M, T>) {
+      // Lines of one page are too many for the processor to foresee the next ones.
+      if (2 * stride < 4096)
+        for (; i + 16 <= n; i += 8, p += 8 * stride)
+          fold_lines<8, true>(m, p, stride, width, centre, acc);
       for (; i + 8 <= n; i += 8, p += 8 * stride) fold_lines<8>(m, p, stride, width, centre, acc);
       for (; i < n; ++i, p += stride) fold_lines<1>(m, p, stride, width, centre, acc);
       return;

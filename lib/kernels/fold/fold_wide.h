@@ -160,16 +160,14 @@ FLAM_FN void fold_line_groups(const M& m, const char* p, int64_t stride, const d
   for (int g = 0; g < Groups; ++g) a[g].store(acc + 4 * g);
 }
 
-// `Rows` rows of neighbouring outputs into their accumulators. Lines of one page are too many for
-// the processor to foresee the next ones.
-template <int Rows, class M>
-FLAM_FN void fold_lines(const M& m, const char* p, int64_t stride, int width, const double* centre,
-                        double* __restrict acc) {
-  constexpr int groups = 4, page = 4096;
-  const bool ahead = Rows > 1 && 2 * stride < page;
-  int c = 0;
+// `Rows` rows of neighbouring outputs into their accumulators; those behind them are fetched.
+template <int Rows, bool Ahead = false, class M>
+FLAM_FN void fold_lines(const M& m, const char* p, int64_t stride, int64_t width,
+                        const double* centre, double* __restrict acc) {
+  constexpr int groups = 4;
+  int64_t c = 0;
   for (; c + 4 * groups <= width; c += 4 * groups, p += 4 * groups * sizeof(float)) {
-    for (int r = 0; ahead && r < Rows; ++r) __builtin_prefetch(p + (Rows + r) * stride, 0, 2);
+    for (int r = 0; Ahead && r < Rows; ++r) __builtin_prefetch(p + (Rows + r) * stride, 0, 2);
     fold_line_groups<Rows, groups>(m, p, stride, M::centred ? centre + c : centre, acc + c);
   }
   for (; c + 4 <= width; c += 4, p += 4 * sizeof(float))

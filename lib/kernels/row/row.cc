@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kernels/fold/fold.h"
 #include "kernels/map/map.h"
 #include "kernels/report/report.h"
 
@@ -80,6 +81,32 @@ bool side_by_side(RowArgs& a, int64_t dim, std::initializer_list<RowOperand> ope
   return !dense;
 }
 
+// An operand as rows, or a copy where they are not dense and even; elements from row to row.
+Tensor operand_rows(const Tensor& t, int64_t dim, bool output, int64_t& stride) {
+  const Tensor rows = moved_last(t, dim);
+  stride = row_stride(rows);
+  if (stride >= 0) return rows;
+  const Tensor dense = empty(rows.sizes(), t.dtype(), t.device());
+  if (!output) run_cast(dense, rows);
+  stride = dense.dim() ? dense.size(-1) : 1;
+  return dense;
+}
+
+// What kernels that have no sums over rows store for one, in rows; undefined for an operand's own.
+Tensor added_rows(const RowOperand& o, const Tensor& model, int64_t dim) {
+  return o.of || !o.tensor->defined()
+             ? Tensor()
+             : empty(moved_last(model, dim).sizes(), o.tensor->dtype(), model.device());
+}
+
+void fold_added(const char* op, const RowOperand& o, const Tensor& stored, int64_t dim) {
+  if (!o.tensor->defined()) return;
+  const Tensor rows = o.of ? moved_last(*o.of, dim) : stored;
+  Dims over;
+  for (int64_t d = 0; d + 1 < rows.dim(); ++d) over.push_back(d);
+  run_fold(op, kSum, rows.dtype(), *o.tensor, rows, over);
+}
+
 }  // namespace
 
 void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
@@ -109,25 +136,24 @@ void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
 
   if (!device.is_cpu() || !side_by_side(a, dim, operands, model)) a.inner = 0;
 
+  const bool host = kernel_column(device) == KernelColumn::host;
+  const auto folded = [&](const RowOperand& o) { return o.role == RowRole::total && !host; };
   Tensor used[kRowOperands];  // copies where an operand is not in rows
   Access accesses[kRowOperands];
   int i = 0;
   for (const RowOperand& o : operands) {
-    const Tensor& t = *o.tensor;
-    a.role[i] = o.role;
+    const Tensor t = folded(o) ? added_rows(o, model, dim) : *o.tensor;
+    a.role[i] = folded(o) ? RowRole::row : o.role;
     a.output[i] = o.output;
+    a.of[i] = -1;
+    for (const RowOperand& other : operands)
+      if (o.of == other.tensor) a.of[i] = int32_t(&other - operands.begin());
     if (t.defined()) a.bytes[i] = int32_t(t.element_size());
     if (t.defined() && o.role == RowRole::row && a.inner) {
       used[i] = t;
-    } else if (t.defined() && o.role == RowRole::row) {
-      used[i] = moved_last(t, dim);
-      int64_t stride = row_stride(used[i]);
-      if (stride < 0) {
-        const Tensor dense = empty(used[i].sizes(), t.dtype(), device);
-        if (!o.output) run_cast(dense, used[i]);
-        used[i] = dense;
-        stride = a.n;
-      }
+    } else if (t.defined() && a.role[i] == RowRole::row) {
+      int64_t stride;
+      used[i] = operand_rows(t, folded(o) ? -1 : dim, o.output, stride);
       a.stride[i] = stride * int64_t(t.element_size());
     } else if (t.defined()) {
       used[i] = t.is_contiguous() ? t : empty(t.sizes(), t.dtype(), device);
@@ -139,10 +165,14 @@ void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
     ++i;
   }
   a.operands = i;
-  launch_kernel(op, fn, device, a, std::span<const Access>(accesses, size_t(i)));
+  if (a.rows || host) launch_kernel(op, fn, device, a, std::span(accesses, size_t(i)));
   i = 0;
   for (const RowOperand& o : operands) {
     const Tensor& from = used[i++];
+    if (folded(o)) {
+      fold_added(op, o, from, dim);
+      continue;
+    }
     if (!o.output || !o.tensor->defined() || from.data() == o.tensor->data()) continue;
     run_cast(o.role == RowRole::row ? moved_last(*o.tensor, dim) : *o.tensor, from);
   }

@@ -3,7 +3,9 @@
 // cannot be, the planner moves the dimension last and copies. ops/nn/rows.h has kernels and calls.
 //
 // each(): one value per row, dense, shaped like x without `dim`; in the compute dtype (f32, or f64
-// for f64), or int64. shared(): the same for every row.
+// for f64), or int64. shared(): the same for every row. out_total(): [n], the sum over all rows of
+// what the functor adds, or of an operand's own; the host sums in double while the rows are in its
+// cache, others store what is added as rows and fold these.
 #pragma once
 #include <initializer_list>
 
@@ -14,7 +16,7 @@ namespace flambeau {
 inline constexpr int kRowOperands = 8, kRowParams = 4;
 inline constexpr int64_t kColumnTerms = 4096;  // the most of rows that are taken side by side
 
-enum class RowRole : int8_t { row, each, shared };
+enum class RowRole : int8_t { row, each, shared, total };
 
 struct RowArgs {
   int64_t rows, n;
@@ -27,6 +29,7 @@ struct RowArgs {
   // bytes apart. 0: rows are dense and come one by one.
   int64_t inner, far[kRowOperands], step[kRowOperands];
   int32_t operands, bytes[kRowOperands];  // of an element
+  int32_t of[kRowOperands];               // whose own rows a total sums, or -1
   RowRole role[kRowOperands];
   bool output[kRowOperands];
 };
@@ -35,12 +38,18 @@ struct RowOperand {
   const Tensor* tensor;  // undefined: left out
   RowRole role;
   bool output;
+  const Tensor* of = nullptr;
 };
 inline RowOperand row(const Tensor& t) { return {&t, RowRole::row, false}; }
 inline RowOperand each(const Tensor& t) { return {&t, RowRole::each, false}; }
 inline RowOperand shared(const Tensor& t) { return {&t, RowRole::shared, false}; }
 inline RowOperand out_row(const Tensor& t) { return {&t, RowRole::row, true}; }
 inline RowOperand out_each(const Tensor& t) { return {&t, RowRole::each, true}; }
+
+inline RowOperand out_total(const Tensor& t) { return {&t, RowRole::total, true}; }
+inline RowOperand out_total(const Tensor& t, const Tensor& of) {
+  return {&t, RowRole::total, true, &of};
+}
 
 // `dtype` keys the kernel's cells: that of the rows.
 void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,

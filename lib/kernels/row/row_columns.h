@@ -7,6 +7,7 @@
 #include "kernels/fold/fold_wide.h"
 #include "kernels/fold/turned_rows.h"
 #include "kernels/row/row_host.h"
+#include "kernels/row/row_totals.h"
 #include "kernels/scratch.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -21,6 +22,11 @@ struct ColumnIndex {
 template <class V> struct ColumnValue {
   V v[kColumns];
   FLAM_FN V operator()(ColumnIndex i) const { return v[i.column]; }
+};
+
+template <class V> struct ColumnGiven {  // by an operand
+  const V* p;
+  FLAM_FN V operator()(ColumnIndex i) const { return p[i.column]; }
 };
 
 template <class T, int64_t Line> struct ColumnElements {  // Line 0: the same for all rows
@@ -53,9 +59,10 @@ template <class V> struct HostColumns {
   template <class T> FLAM_FN ColumnElements<T, 0> shared_of(int k) const {
     return {reinterpret_cast<T*>(a.data[k])};
   }
-  template <class T> FLAM_FN const ColumnValue<T>& each_of(int k) const {
-    return *reinterpret_cast<const ColumnValue<T>*>(a.data[k]);
+  template <class T> FLAM_FN ColumnGiven<T> each_of(int k) const {
+    return {reinterpret_cast<const T*>(a.data[k])};
   }
+  template <class T, class U> FLAM_FN void add(int, ColumnIndex, U) const {}
 
   template <class F> FLAM_FN void for_rows(const F& f) const {
     for (int c = 0; c < kColumns; ++c) f(ColumnIndex{0, c});
@@ -91,6 +98,11 @@ template <class V> struct HostColumns {
       }
     }
     return all;
+  }
+
+  template <class F, class G>
+  FLAM_FN TwoSums<ColumnValue<double>> sums(const F& f, const G& g) const {
+    return {sum(f), sum(g)};
   }
 
   template <class X> FLAM_FN ColumnValue<double> sum_of(const X& x) const {
@@ -147,6 +159,16 @@ inline void fetch_ahead(const char* line, int bytes) {
   for (int at = 0; at < bytes; at += 64) __builtin_prefetch(line + bytes + at, 0, 2);
 }
 
+// A whole line by vectors, as lines are too short for a call.
+template <class U> FLAM_FN void copy_line(void* to, const void* from, int n) {
+  constexpr size_t step = sizeof(Vector<float>);
+  if (n < kColumns) return void(memcpy(to, from, size_t(n) * sizeof(U)));
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    (memcpy(static_cast<char*>(to) + I * step, static_cast<const char*>(from) + I * step, step),
+     ...);
+  }(std::make_index_sequence<kColumns * sizeof(U) / step>{});
+}
+
 template <class U> void into_tile(const RowArgs& a, int k, int64_t row, int rows, char* tile) {
   U* to = reinterpret_cast<U*>(tile);
   each_part(a, k, row, rows, [&](int first, int64_t offset, int part) {
@@ -154,7 +176,7 @@ template <class U> void into_tile(const RowArgs& a, int k, int64_t row, int rows
     if (a.stride[k] == int64_t(sizeof(U))) {
       for (int64_t t = 0; t < a.n; ++t) {
         fetch_ahead(from + t * a.step[k], part * int(sizeof(U)));
-        memcpy(to + t * kColumns + first, from + t * a.step[k], size_t(part) * sizeof(U));
+        copy_line<U>(to + t * kColumns + first, from + t * a.step[k], part);
       }
       return;
     }
@@ -173,7 +195,7 @@ void out_of_tile(const RowArgs& a, int k, int64_t row, int rows, const char* til
     char* to = a.data[k] + offset;
     if (a.stride[k] == int64_t(sizeof(U))) {
       for (int64_t t = 0; t < a.n; ++t)
-        memcpy(to + t * a.step[k], from + t * kColumns + first, size_t(part) * sizeof(U));
+        copy_line<U>(to + t * a.step[k], from + t * kColumns + first, part);
       return;
     }
     for (int r = 0; r < part; r += kTurnedRows) {
@@ -204,7 +226,7 @@ FLAM_FN_APART void tile_in(const RowArgs& a, RowArgs& tile, int64_t row, int row
 template <class Word>
 FLAM_FN_APART void tile_out(const RowArgs& a, const RowArgs& tile, int64_t row, int rows) {
   for (int k = 0; k < a.operands; ++k) {
-    if (!a.data[k] || !a.output[k]) continue;
+    if (!a.data[k] || !a.output[k] || a.role[k] == RowRole::total) continue;
     if (a.role[k] == RowRole::row) {
       out_of_tile<Word>(a, k, row, rows, tile.data[k]);
     } else {
@@ -216,9 +238,29 @@ FLAM_FN_APART void tile_out(const RowArgs& a, const RowArgs& tile, int64_t row, 
 
 // The bytes of a tile's operand.
 inline size_t tile_bytes(const RowArgs& a, int k) {
-  if (!a.data[k] || a.role[k] == RowRole::shared) return 0;
+  if (!a.data[k] || a.role[k] == RowRole::shared || a.role[k] == RowRole::total) return 0;
   const int64_t lines = a.role[k] == RowRole::row ? (a.n > 0 ? a.n : 1) : 1;
   return size_t(lines * kColumns * a.bytes[k] + 63) / 64 * 64;
+}
+
+// What a tile's rows add to sums over all.
+template <class F, class T>
+FLAM_FN void add_columns(const F& f, const RowTotals& totals, const HostColumns<Compute<T>>& r,
+                         int rows, double* sums) {
+  using V = Compute<T>;
+  const auto term = f.added(r);
+  totals.each(sums, [&](int k, double* sum) __attribute__((always_inline)) {
+    const int of = r.a.of[k];
+    const auto own = r.template row_of<const T>(of < 0 ? k : of);
+    for (int64_t t = 0; t < r.n; ++t) {
+      double all = 0;
+      for (int c = 0; c < rows; ++c) {
+        const ColumnIndex i{t, c};
+        all += double(of < 0 ? term(i) : V(load(own + i)));
+      }
+      sum[t] += all;
+    }
+  });
 }
 
 template <class F, class T> void row_tiles(const F& f, const RowArgs& a) {
@@ -226,8 +268,10 @@ template <class F, class T> void row_tiles(const F& f, const RowArgs& a) {
   size_t total = kept;
   for (int k = 0; k < a.operands; ++k) total += tile_bytes(a, k);
   const int64_t tiles = (a.rows + kColumns - 1) / kColumns;
+  const RowTotals totals(a, kColumns);
   const auto work = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
     const Scratch memory(total);
+    double* const sums = adds_rows<F> ? totals.start(begin * kColumns) : nullptr;
     RowArgs tile = a;
     char* at = memory.as<char>() + kept;
     for (int k = 0; k < a.operands; ++k) {
@@ -239,10 +283,14 @@ template <class F, class T> void row_tiles(const F& f, const RowArgs& a) {
       tile_in<T>(a, tile, row, rows);
       HostColumns<Compute<T>> r{tile, a.n, memory.as<Compute<T>>()};
       f(r);
+      if constexpr (adds_rows<F>) add_columns<F, T>(f, totals, r, rows, sums);
       tile_out<T>(a, tile, row, rows);
     }
   };
-  parallel_for(tiles, 16384 / (a.n * kColumns + 16) + 1, work);
+  parallel_for(tiles,
+               adds_rows<F> ? totals.rows_in_block() / kColumns : 16384 / (a.n * kColumns + 16) + 1,
+               work);
+  if constexpr (adds_rows<F>) totals.join<T>();
 }
 
 }  // namespace flambeau::FLAM_TARGET

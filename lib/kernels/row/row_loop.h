@@ -6,6 +6,7 @@
 //       r.shared_of<T>(k), r.each_of<V>(k)               elements of all rows; a row's value
 //       r.each([&](auto i) { ... });                     all i of the row, in any order, at once
 //       r.sum([&](auto i) { return term; })              in a wider type: a value, asked with any i
+//       r.sums(f, g)                                     two at once
 //       r.greatest([&](auto i) { return value; })
 //       r.sum_of(x), r.squares(x, centre)                sums of x and of (x - centre)^2
 //       r.each_standard(x, mean, rstd, [&](auto i, V hat) { ... })   hat: (x - mean) * rstd
@@ -15,7 +16,11 @@
 //                                                        compute type meanwhile: y itself, or, if
 //                                                        R::keeps<T>, for halves that the functor
 //                                                        has `keeps_halves` for, memory
+//       r.add<T>(k, i, v)                                to operand k, a total over all rows
 //       r.for_rows([&](auto i) { ... })                  once, by one of the threads
+//
+// A functor that has totals says so, `adds_rows`, and what it gives to add() once more, as
+// `added(r)`, asked with i: the host adds several rows at a time (row_totals.h).
 //
 // The host gives a row to one thread and vectorises inside it, or works on many rows side by side,
 // of which i then names one, too; CUDA gives a row to a block.
@@ -29,6 +34,7 @@
 #else
 #include "kernels/row/row_columns.h"
 #include "kernels/row/row_host.h"
+#include "kernels/row/row_totals.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
@@ -59,6 +65,9 @@ template <class V> struct BlockRow : RowPlace {
   template <class T, class F> __device__ void put(int k, const F& f) const {
     if (threadIdx.x == 0 && a.data[k]) *place<T>(k) = T(f(int64_t(0)));
   }
+  template <class T, class U> __device__ void add(int k, int64_t i, U v) const {
+    if (a.data[k]) place<T>(k)[i] = narrow<T>(v);
+  }
   template <class F> __device__ void each(const F& f) const {
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) f(i);
     __syncthreads();
@@ -67,6 +76,10 @@ template <class V> struct BlockRow : RowPlace {
     V total = V(0);
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) total += V(f(i));
     return {everywhere(block_join(JoinSum<V>{}, total))};
+  }
+  template <class F, class G> __device__ TwoSums<SameValue<V>> sums(const F& f, const G& g) const {
+    const SameValue<V> first = sum(f);
+    return {first, sum(g)};
   }
   template <class T> __device__ SameValue<V> sum_of(RowElements<T> x) const {
     return sum([&](int64_t i) { return load(x + i); });
@@ -124,6 +137,7 @@ template <template <class> class F, class T> void row_entry(void*, const void* p
   F<T> f{};
   if constexpr (!std::is_empty_v<F<T>>) memcpy(static_cast<void*>(&f), a.params, sizeof f);
   if (a.inner) return row_tiles<F<T>, T>(f, a);
+  if constexpr (adds_rows<F<T>>) return rows_with_totals<F<T>, T>(f, a);
   // Flattened: a loop that calls what it does for an element would not become vectors.
   const auto rows = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
     const Scratch memory(keeps_halves<F<T>> ? size_t(a.n) * sizeof(float) : 0);

@@ -12,6 +12,10 @@ template <class V> struct SameValue {
 };
 template <class V> FLAM_FN SameValue<V> same_value(V v) { return {v}; }
 
+template <class V> struct TwoSums {
+  V first, second;
+};
+
 template <class T> struct RowElements {
   T* p;
   FLAM_FN explicit operator bool() const { return p; }

@@ -219,14 +219,14 @@ struct LayerNormBackward {
     const Tensor dy2 = contiguous(reshape(dy, flat)), x2 = contiguous(reshape(input, flat));
     const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
     Tensor dx = flambeau::empty(flat, dy.dtype(), dy.device());
-    Tensor hat = wanted(1) ? flambeau::empty(flat, dy.dtype(), dy.device()) : Tensor();
-    run_row(op::layer_norm, kLayerNormBackward, dy.dtype(), 1,
-            {out_row(dx), out_row(hat), row(dy2), row(x2), each(mu), each(r), shared(w1)});
-    const int64_t first = 0;
     Tensors g(3);
+    for (size_t i : {size_t(1), size_t(2)}) {
+      if (wanted(i)) g[i] = flambeau::empty(Dims{n}, dy.dtype(), dy.device());
+    }
+    run_row(op::layer_norm, kLayerNormBackward, dy.dtype(), 1,
+            {out_row(dx), out_total(g[1]), out_total(g[2], dy2), row(dy2), row(x2), each(r),
+             shared(w1), each(mu)});
     g[0] = reshape(dx, input.sizes());
-    if (wanted(1)) g[1] = reshape(sum(hat, {&first, 1}), weight.unchecked().sizes());
-    if (wanted(2)) g[2] = sum(dy2, {&first, 1});
     return shaped_like_weight(std::move(g));
   }
 

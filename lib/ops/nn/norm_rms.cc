@@ -28,10 +28,12 @@ struct RmsNormBackward {
     const Tensor dy2 = contiguous(reshape(dy, flat)), x2 = contiguous(reshape(input, flat));
     const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
     Tensor dx = flambeau::empty(flat, dy.dtype(), dy.device());
-    Tensor hat = wanted(1) ? flambeau::empty(flat, dy.dtype(), dy.device()) : Tensor();
+    const Tensor dw = wanted(1) ? flambeau::empty(Dims{n}, dy.dtype(), dy.device()) : Tensor();
+    const Tensor none;
     run_row(op::rms_norm, kRmsNormBackward, dy.dtype(), 1,
-            {out_row(dx), out_row(hat), row(dy2), row(x2), each(r), shared(w1)});
-    return {reshape(dx, input.sizes()), of_weight(hat)};
+            {out_row(dx), out_total(dw), out_total(none), row(dy2), row(x2), each(r), shared(w1),
+             each(none)});
+    return {reshape(dx, input.sizes()), dw ? reshape(dw, w.sizes()) : dw};
   }
 
   Tensors differentiable(const Tensor& dy) const {
@@ -49,7 +51,7 @@ struct RmsNormBackward {
 
   Tensor of_weight(const Tensor& scaled) const {
     const int64_t first = 0;
-    return scaled ? reshape(sum(scaled, {&first, 1}), weight.unchecked().sizes()) : Tensor();
+    return reshape(sum(scaled, {&first, 1}), weight.unchecked().sizes());
   }
 };
 

@@ -5,10 +5,9 @@
 //   kSoftmaxBackward       {out_row(dx), row(dy), row(y)}; both also of the logarithm
 //   kLayerNorm             {out_row(y), out_each(mean), out_each(rstd), row(x), shared(w),
 //                          shared(b)}, {eps}; x as [rows, n]; w and b may be undefined
-//   kLayerNormBackward     {out_row(dx), out_row(hat), row(dy), row(x), each(mean), each(rstd),
-//                          shared(w)}; hat (may be undefined; dtype of x) is
-//                          dy * (x - mean) * rstd: its sum over rows is the weight's gradient
-//   kRmsNorm, its Backward alike, without mean and b
+//   kLayerNormBackward     {out_row(dx), out_total(dw), out_total(db, dy), row(dy), row(x),
+//                          each(rstd), shared(w), each(mean)}; dw and db may be undefined
+//   kRmsNorm, its Backward alike, without mean and b; the latter's are undefined
 //   kCrossEntropy          {out_each(loss), out_each(lse), out_each(share), row(x), each(target),
 //                          shared(weight), shared(total)}, {ignore_index, smoothing}; share: what
 //                          the row counts in a mean (its class's weight, 1 without; 0 where

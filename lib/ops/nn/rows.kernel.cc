@@ -31,12 +31,13 @@ template <class T> struct Softmax {
     if constexpr (R::template keeps<T>) {
       const auto e = r.keep(y);
       const auto scale =
-          scale_of(r.sum([&](auto i) { return e[i] = exp_below(V(load(x + i) - top(i))); }));
+          scale_of(r.sum([&](auto i) { return e[i] = exp_below_for<T>(V(load(x + i) - top(i))); }));
       r.each([&](auto i) { y[i] = narrow<T>(V(e[i] * scale(i))); });
     } else {
       const auto scale =
-          scale_of(r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); }));
-      r.each([&](auto i) { y[i] = narrow<T>(exp_below(V(load(x + i) - top(i))) * scale(i)); });
+          scale_of(r.sum([&](auto i) { return exp_below_for<T>(V(load(x + i) - top(i))); }));
+      r.each(
+          [&](auto i) { y[i] = narrow<T>(exp_below_for<T>(V(load(x + i) - top(i))) * scale(i)); });
     }
   }
 };
@@ -47,7 +48,7 @@ template <class T> struct LogSoftmax {
     const auto x = r.template row_of<const T>(1);
     const auto y = r.template row_of<T>(0);
     const auto top = r.greatest([&](auto i) { return load(x + i); });
-    const auto sum = r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); });
+    const auto sum = r.sum([&](auto i) { return exp_below_for<T>(V(load(x + i) - top(i))); });
     const auto log_sum = r.value([&](auto i) { return V(log_of_sum<V>(sum(i))); });
     r.each([&](auto i) { y[i] = narrow<T>((load(x + i) - top(i)) - log_sum(i)); });
   }
@@ -71,7 +72,8 @@ template <class T> struct LogSoftmaxBackward {
     const auto dx = r.template row_of<T>(0);
     const auto sum = r.sum_of(dy);
     const auto all = r.value([&](auto i) { return V(sum(i)); });
-    r.each([&](auto i) { dx[i] = narrow<T>(load(dy + i) - exp_below(load(y + i)) * all(i)); });
+    r.each(
+        [&](auto i) { dx[i] = narrow<T>(load(dy + i) - exp_below_for<T>(load(y + i)) * all(i)); });
   }
 };
 
@@ -114,39 +116,6 @@ template <class T> struct LayerNorm {
   }
 };
 
-// In the elements' own arithmetic: mean and rstd are kept in it.
-template <class T> struct LayerNormBackward {
-  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
-    using V = Compute<T>;
-    const auto dy = r.template row_of<const T>(2), x = r.template row_of<const T>(3);
-    const auto w = r.template shared_of<const T>(6);
-    const auto dx = r.template row_of<T>(0), scaled = r.template row_of<T>(1);
-    const auto& mean = r.template each_of<V>(4);
-    const auto& rstd = r.template each_of<V>(5);
-    const auto hat = [&](auto i) { return V((load(x + i) - mean(i)) * rstd(i)); };
-    const auto weighted = [&](auto i) { return V(load(dy + i) * load(w + i)); };
-    const auto plain = [&](auto i) { return load(dy + i); };
-    const auto write = [&](const auto& g, const auto& along) {
-      const auto shift = r.sum(g);
-      const auto a = r.value([&](auto i) { return V(along(i) / r.n); });
-      const auto s = r.value([&](auto i) { return V(shift(i) / r.n); });
-      r.each([&](auto i) { dx[i] = narrow<T>(V(rstd(i) * (g(i) - s(i) - hat(i) * a(i)))); });
-    };
-    if (scaled) {  // of a weight, on the way
-      const auto along = r.sum([&](auto i) {
-        const V product = load(dy + i) * hat(i);
-        scaled[i] = narrow<T>(product);
-        return V(product * load(w + i));
-      });
-      if (dx) write(weighted, along);
-    } else if (w) {
-      write(weighted, r.sum([&](auto i) { return V(weighted(i) * hat(i)); }));
-    } else {
-      write(plain, r.sum([&](auto i) { return V(plain(i) * hat(i)); }));
-    }
-  }
-};
-
 template <class T> struct RmsNorm {
   double eps;
   template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
@@ -163,34 +132,67 @@ template <class T> struct RmsNorm {
   }
 };
 
-template <class T> struct RmsNormBackward {
-  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
-    using V = Compute<T>;
-    const auto dy = r.template row_of<const T>(2), x = r.template row_of<const T>(3);
-    const auto w = r.template shared_of<const T>(5);
-    const auto dx = r.template row_of<T>(0), scaled = r.template row_of<T>(1);
-    const auto& rstd = r.template each_of<V>(4);
-    const auto hat = [&](auto i) { return V(load(x + i) * rstd(i)); };
-    const auto weighted = [&](auto i) { return V(load(dy + i) * load(w + i)); };
-    const auto plain = [&](auto i) { return load(dy + i); };
-    const auto write = [&](const auto& g, const auto& along) {
-      const auto a = r.value([&](auto i) { return V(along(i) / r.n); });
-      r.each([&](auto i) { dx[i] = narrow<T>(V(rstd(i) * (g(i) - hat(i) * a(i)))); });
-    };
-    if (scaled) {  // of a weight, on the way
-      const auto along = r.sum([&](auto i) {
-        const V product = load(dy + i) * hat(i);
-        scaled[i] = narrow<T>(product);
-        return V(product * load(w + i));
-      });
-      if (dx) write(weighted, along);
-    } else if (w) {
-      write(weighted, r.sum([&](auto i) { return V(weighted(i) * hat(i)); }));
+// Of both norms, which differ in what x is measured from. In the elements' own arithmetic: mean and
+// rstd are kept in it.
+template <class T, bool Centred> struct NormBackward {
+  using V = Compute<T>;
+  static constexpr bool adds_rows = true;
+  template <class R> FLAM_KERNEL_FN static auto hat_of(const R& r) {
+    const auto x = r.template row_of<const T>(4);
+    const auto rstd = r.template each_of<V>(5);
+    if constexpr (Centred) {
+      const auto mean = r.template each_of<V>(7);
+      return [=](auto i) { return V((load(x + i) - mean(i)) * rstd(i)); };
     } else {
-      write(plain, r.sum([&](auto i) { return V(plain(i) * hat(i)); }));
+      return [=](auto i) { return V(load(x + i) * rstd(i)); };
+    }
+  }
+  // What an element adds to the weight's gradient.
+  template <class R> FLAM_KERNEL_FN auto added(const R& r) const {
+    const auto dy = r.template row_of<const T>(3);
+    const auto hat = hat_of(r);
+    return [=](auto i) { return V(load(dy + i) * hat(i)); };
+  }
+
+  template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
+    const auto dy = r.template row_of<const T>(3);
+    const auto w = r.template shared_of<const T>(6);
+    if (w) {
+      const auto own = added(r);
+      write(
+          r, [&](auto i) { return V(load(dy + i) * load(w + i)); },
+          [&](auto i) { r.template add<T>(1, i, own(i)); });
+    } else {
+      write(r, [&](auto i) { return load(dy + i); }, [](auto) {});
+    }
+  }
+
+ private:
+  template <class R, class G, class A>
+  FLAM_KERNEL_FN static void write(R& r, const G& g, const A& add) {
+    const auto dx = r.template row_of<T>(0);
+    const auto rstd = r.template each_of<V>(5);
+    const auto hat = hat_of(r);
+    const auto along = [&](auto i) {
+      add(i);
+      return V(g(i) * hat(i));
+    };
+    const auto write = [&](const auto& sum, const auto& from_mean) {
+      const auto a = r.value([&](auto i) { return V(-V(sum(i) / r.n)); });
+      r.each(
+          [&](auto i) { dx[i] = narrow<T>(V(rstd(i) * scaled_sum(hat(i), a(i), from_mean(i)))); });
+    };
+    if constexpr (Centred) {
+      const auto sums = r.sums(along, g);
+      const auto s = r.value([&](auto i) { return V(sums.second(i) / r.n); });
+      write(sums.first, [&](auto i) { return V(g(i) - s(i)); });
+    } else {
+      write(r.sum(along), g);
     }
   }
 };
+template <class T> using LayerNormBackward = NormBackward<T, true>;
+template <class T> using RmsNormBackward = NormBackward<T, false>;
 
 // ---- cross entropy ------------------------------------------------------------------------------
 

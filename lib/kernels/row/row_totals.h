@@ -1,0 +1,157 @@
+// Sums over all rows on the host: of what a functor adds for each element of a row (its `added`),
+// and of an operand's own rows. They are taken while the rows are in the cache, several at a visit
+// of the sums. Blocks of rows, which shapes alone choose, have sums of their own, in double, which
+// are joined in their order, so that no number of threads changes a bit.
+#pragma once
+#include <cstring>
+
+#include "base/thread_pool.h"
+#include "kernels/row/row_host.h"
+#include "kernels/scratch.h"
+
+namespace flambeau::FLAM_TARGET {
+
+template <class F> inline constexpr bool adds_rows = requires { requires F::adds_rows; };
+
+class RowTotals {
+ public:
+  RowTotals(const RowArgs& args, int64_t rows_at_once)
+      : a(args),
+        block((rows_of_block(args) + rows_at_once - 1) / rows_at_once * rows_at_once),
+        blocks((args.rows + block - 1) / block),
+        memory(size_t(blocks * wanted() * args.n) * sizeof(double)) {}
+
+  int64_t rows_in_block() const { return block; }
+  bool any() const { return wanted() > 0; }
+
+  // That of a row, with sums of zero.
+  double* start(int64_t row) const {
+    double* sums = of_block(row / block);
+    if (const int64_t bytes = wanted() * a.n * int64_t(sizeof(double)))
+      memset(static_cast<void*>(sums), 0, size_t(bytes));
+    return sums;
+  }
+
+  // f(operand, sums of it) for each that is wanted.
+  template <class F> FLAM_FN void each(double* sums, const F& f) const {
+    for (int k = 0; k < a.operands; ++k) {
+      if (a.role[k] != RowRole::total || !a.data[k]) continue;
+      f(k, sums);
+      sums += a.n;
+    }
+  }
+
+  template <class T> void join() const {
+    parallel_for(a.n, 65536 / (blocks + 1) + 1, [&](int64_t begin, int64_t end) {
+      each(memory.as<double>(), [&](int k, double* sums) {
+        for (int64_t b = 1; b < blocks; ++b) {
+          const double* more = sums + b * wanted() * a.n;
+          for (int64_t i = begin; i < end; ++i) sums[i] += more[i];
+        }
+        T* out = reinterpret_cast<T*>(a.data[k]);
+        for (int64_t i = begin; i < end; ++i) out[i] = narrow<T>(blocks ? sums[i] : 0.0);
+      });
+    });
+  }
+
+ private:
+  int64_t wanted() const {
+    int64_t n = 0;
+    for (int k = 0; k < a.operands; ++k) n += a.role[k] == RowRole::total && a.data[k];
+    return n;
+  }
+  double* of_block(int64_t b) const { return memory.as<double>() + b * wanted() * a.n; }
+
+  // Enough terms to be worth a thread, and not so few rows that sums outweigh them.
+  static int64_t rows_of_block(const RowArgs& a) {
+    const auto part = [&](int64_t of) { return (a.rows + of - 1) / of; };
+    const int64_t few = part(16) < 16 ? part(16) : 16, least = part(256) > few ? part(256) : few;
+    const int64_t enough = 65536 / (a.n + 1) + 1;
+    return least > enough ? least : enough;
+  }
+
+  const RowArgs& a;
+  int64_t block, blocks;
+  Scratch memory;
+};
+
+inline constexpr int64_t kTotalPiece = 64;
+
+// sums[i] += what lines hold there.
+template <class V, int Lines>
+FLAM_FN void add_lines(const V (&line)[Lines][kTotalPiece], int64_t width, double* sums) {
+  if constexpr (std::is_same_v<V, float>) {
+    const char* first = reinterpret_cast<const char*>(line);
+    fold_lines<Lines>(Adding{}, first, sizeof line[0], width, nullptr, sums);
+  } else {
+    for (int r = 0; r < Lines; ++r)
+      for (int64_t l = 0; l < width; ++l) sums[l] += double(line[r][l]);
+  }
+}
+
+// Elements [i, i + width) of what `Rows` rows add, given by a closure for each, which meet in
+// `Lines` lines before they become double: in pairs, or in fours where terms are rounded anyway.
+template <int Rows, int Lines, class V, class F>
+FLAM_FN void add_terms(const F* term, int64_t i, int64_t width, double* sums) {
+  V line[Lines][kTotalPiece];
+  for (int p = 0; p < Lines; ++p) {
+    const auto at = [&](int r, int64_t l) __attribute__((always_inline)) {
+      return term[r + p * (Rows / Lines)](i + l);
+    };
+#pragma GCC ivdep
+    for (int64_t l = 0; l < width; ++l) {
+      if constexpr (Rows / Lines == 1) line[p][l] = at(0, l);
+      if constexpr (Rows / Lines == 2) line[p][l] = at(0, l) + at(1, l);
+      if constexpr (Rows / Lines == 4) line[p][l] = (at(0, l) + at(1, l)) + (at(2, l) + at(3, l));
+    }
+  }
+  add_lines(line, width, sums);
+}
+
+template <class T> struct OperandTerms {
+  const T* p;
+  FLAM_FN Compute<T> operator()(int64_t i) const { return load(p + i); }
+};
+
+// What `Rows` rows that lie dense, from `row` on, add to all totals.
+template <int Rows, class F, class T>
+FLAM_FN void add_rows(const F& f, const RowArgs& a, int64_t row, const RowTotals& totals,
+                      double* sums) {
+  static_assert(Rows == 1 || Rows == 4);
+  const auto place = [&](int r) { return HostRow<Compute<T>>{{a, row + r % Rows, a.n}, nullptr}; };
+  const auto of_row = [&](int r) { return f.added(place(r)); };
+  const decltype(of_row(0)) terms[] = {of_row(0), of_row(1), of_row(2), of_row(3)};
+  const auto part = [&](int64_t i, int64_t width) __attribute__((always_inline)) {
+    totals.each(sums, [&](int k, double* sum) __attribute__((always_inline)) {
+      if (a.of[k] < 0) return add_terms<Rows, 1, Compute<T>>(terms, i, width, sum + i);
+      OperandTerms<T> own[Rows];
+      for (int r = 0; r < Rows; ++r) own[r] = {place(r).template place<const T>(a.of[k])};
+      add_terms<Rows, (Rows + 1) / 2, Compute<T>>(own, i, width, sum + i);
+    });
+  };
+  int64_t i = 0;
+  for (; i + kTotalPiece <= a.n; i += kTotalPiece) part(i, kTotalPiece);
+  if (i < a.n) part(i, a.n - i);
+}
+
+// The rows of a functor that adds to totals, one by one; those of a group then once more.
+template <class F, class T> void rows_with_totals(const F& f, const RowArgs& a) {
+  constexpr int group = 4;
+  const RowTotals totals(a, group);
+  const auto work = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
+    double* const sums = totals.start(begin);
+    int64_t added = totals.any() ? begin : end;
+    for (int64_t i = begin; i < end; ++i) {
+      HostRow<Compute<T>> r{{a, i, a.n}, nullptr};
+      f(r);
+      if (i + 1 - added < group) continue;
+      add_rows<group, F, T>(f, a, added, totals, sums);
+      added = i + 1;
+    }
+    for (; added < end; ++added) add_rows<1, F, T>(f, a, added, totals, sums);
+  };
+  parallel_for(a.rows, totals.rows_in_block(), work);
+  totals.join<T>();
+}
+
+}  // namespace flambeau::FLAM_TARGET
