@@ -194,6 +194,7 @@ TEST(Gemm, BlockedSizes) {
     check_matrix(201, 150, 613, Dtype::f32, layout);
     check_matrix(97, 210, 519, Dtype::f64, layout, 1);
     check_matrix(130, 131, 400, Dtype::bf16, layout);
+    check_matrix(31, 17, 600, Dtype::f32, layout);
   }
 }
 
@@ -276,6 +277,35 @@ TEST(Gemm, BatchesBroadcast) {
         run_gemm("test", out, x, y, {&bias});
         expect_product(out, x, y, {}, bias);
       }
+    }
+  }
+}
+
+// Packed once for all, or read in place, by the size of what is shared and of what is not.
+TEST(Gemm, BatchesShareRows) {
+  std::mt19937 random(10);
+  const Dims each[] = {{8, 200, 40}, {9, 200, 40}, {33, 32, 600}, {9, 33, 600}};
+  for (const Dims& size : each) {
+    const int64_t m = size[0], n = size[1], k = size[2];
+    for (Dtype dtype : {Dtype::f32, Dtype::f64}) {
+      for (const Layout& layout : kLayouts) {
+        const Tensor out = matrix({3, m, n}, layout.out, dtype, random),
+                     a = matrix({m, k}, layout.a, dtype, random),
+                     b = matrix({3, k, n}, layout.b, dtype, random);
+        run_gemm("test", out, a, b);
+        expect_product(out, a, b, {});
+      }
+    }
+  }
+}
+
+// Strips of rows that lie so far apart that a few of all strips are packed at a time.
+TEST(Gemm, RowsFarApart) {
+  for (const Layout& layout : kLayouts) {
+    for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::bf16}) {
+      check_matrix(1031, 17, 21, dtype, layout);
+      check_matrix(115, 1031, 9, dtype, layout);
+      check_matrix(19, 34, 525, dtype, layout, 1000);
     }
   }
 }

@@ -6,7 +6,7 @@
 #define MATH Math
 #define MATH_RUNS true
 #endif
-#include "kernels/math.h"
+#include "kernels/math_gates.h"
 
 #include <gtest/gtest.h>
 
@@ -81,6 +81,18 @@ TEST(MATH, SigmoidsAndErrorFunctions) {
       "normal_cdf", 1, [](float x) { return m::normal_cdf(x); },
       [](double x) { return 0.5 * std::erfc(-x * std::sqrt(0.5)); });
   sweep("rsqrt", 2, [](float x) { return m::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
+}
+
+TEST(MATH, Gates) {
+  if (!MATH_RUNS) GTEST_SKIP() << "this processor lacks its instructions";
+  sweep(
+      "gate_tanh", 3, [](float x) { return m::gate_tanh(x); },
+      [](double x) { return std::tanh(x); });
+  const auto above = [](auto x) { return x < -87 ? -87 : x; };
+  sweep(
+      "gate_sigmoid", 3, [&](float x) { return m::gate_sigmoid(above(x)); },
+      [&](double x) { return 1 / (1 + std::exp(-above(x))); });
+  EXPECT_LE(m::gate_sigmoid(-kInf), 2e-38f);
 }
 
 TEST(MATH, Angles) {

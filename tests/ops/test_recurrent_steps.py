@@ -1,6 +1,7 @@
 """Sequences of recurrent layers, whose steps read their weights in strips, against their cells step
-by step: sizes that strips divide and not, more rows than are projected at once, packed sequences
-both ways, and the gradient that walks by kernels against the one that is written in operations.
+by step: sizes that strips divide, leave a rest of and do not fit, more rows than are projected at
+once, packed sequences both ways, and the gradient that walks by kernels against the one that is
+written in operations.
 """
 
 import flambeau as torch
@@ -36,7 +37,7 @@ def by_cells(layer, kind, x, lengths):
 
 
 @pytest.mark.parametrize("dtype", CLOSE, ids=str)
-@pytest.mark.parametrize("hidden", [24, 32])
+@pytest.mark.parametrize("hidden", [24, 32, 48])
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize(
     "features,lengths", [(5, (6, 6, 6)), (5, (7, 4, 4, 2)), (300, (50, 50, 37))], ids=str

@@ -111,7 +111,7 @@ template <class T> class PlaneRows {
     const int64_t work = blocks_.rows() * blocks_.columns() * (g_.taps() + 4);
     parallel_for(blocks_.count(), 1 + (1 << 18) / work, [&](int64_t i, int64_t end) {
       const Scratch memory(window_.bytes(g_) + size_t(g_.taps()) * sizeof(C));
-      C *weights = memory.as<C>(), *copy = weights + g_.taps();
+      C *copy = memory.as<C>(), *weights = copy + window_.bytes(g_) / sizeof(C);
       for (int64_t k = i; k < end; ++k) {
         const TapBlock b = blocks_[k], before = blocks_[std::max(i, k - 1)];
         block(b, weights, window_.copy(g_, b, copy, k == i ? nullptr : &before));

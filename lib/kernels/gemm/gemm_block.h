@@ -33,6 +33,9 @@ template <class C> struct Target {
   const void* finisher = nullptr;
 };
 
+// From so many bytes on, rows share few places of the caches and pages.
+inline constexpr int64_t kFarRows = 2048;
+
 // A strided matrix of element type T as an operand; `along` runs over rows of a or columns of b.
 template <class T> struct MatrixSource {
   using C = GemmCompute<T>;
@@ -43,12 +46,45 @@ template <class T> struct MatrixSource {
             int64_t k) const {
     pack_strip<T>(to, pitch, {data + first * along + p * depth, along, depth}, k, width, padded);
   }
+  bool row_by_row() const { return along == 1 && depth * int64_t(sizeof(T)) >= kFarRows; }
   // Readable in place by the innermost step: null where the type or the strides forbid it.
   const C* in_place() const {
     if constexpr (std::is_same_v<T, C>) return data;
     if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(C))
       return reinterpret_cast<const C*>(data);
     return nullptr;
+  }
+};
+
+// Strips of a slab of an operand, for threads to pack. Where a strip's neighbours lie together, a
+// few rows of all strips are one task: strip by strip, each row's pages and lines would be gone
+// from the caches when the next strip wants their rest.
+template <class S> struct SlabPacking {
+  using C = typename S::C;
+  static constexpr int64_t kFewRows = 8;
+  const S& source;
+  C* to;
+  int64_t n, strip;  // rows of a, or columns of b
+  bool pads;         // strips to whole vectors
+  int64_t p, depth;
+
+  int64_t strips() const { return (n + strip - 1) / strip; }
+  int64_t tasks() const {
+    return source.row_by_row() && n > 0 ? (depth + kFewRows - 1) / kFewRows : strips();
+  }
+  int64_t work() const { return source.row_by_row() ? n * kFewRows : strip * depth; }
+  void run(int64_t task) const {
+    if (!source.row_by_row()) return pack(task, 0, depth);
+    const int64_t row = task * kFewRows;
+    for (int64_t s = 0; s < strips(); ++s) pack(s, row, std::min(kFewRows, depth - row));
+  }
+
+ private:
+  void pack(int64_t s, int64_t row, int64_t rows) const {
+    const int64_t first = s * strip, width = std::min(strip, n - first),
+                  padded = pads ? (width + kLanes<C> - 1) / kLanes<C> * kLanes<C> : width;
+    source.pack(to + first * depth + row * padded, padded, first, int(width), int(padded), p + row,
+                rows);
   }
 };
 
@@ -66,7 +102,7 @@ BlockPlan plan_blocks(int64_t m, int64_t n, int64_t k, const A& a, const B& b) {
   BlockPlan plan{true, m <= kTileRows<C> ? BMode::by_tile : BMode::shared};
   const bool small_a = m * k <= 8192 || (m * k <= 32768 && n <= 2 * kMicroColumns<C>);
   if (a.in_place() && (a.along == 1 || a.depth == 1) && small_a) plan.pack_a = false;
-  const bool small_b = k * b.depth * int64_t(sizeof(C)) <= 65536;
+  const bool small_b = std::min(k, kSlabDepth<C>) * b.depth * int64_t(sizeof(C)) <= 65536;
   if (b.in_place() && b.along == 1 && (small_b || m <= 2 * kStripRows<C>)) plan.b = BMode::in_place;
   return plan;
 }
@@ -103,12 +139,13 @@ template <class A, class B> class BlockedProduct {
 
   void slab(int64_t p, int64_t depth) {
     if (packed_a_) a_slab_ = const_cast<C*>(packed_a_) + m_ * p;
-    const int64_t a_strips = plan_.pack_a && !packed_a_ ? (m_ + kRows - 1) / kRows : 0;
-    const int64_t b_strips = plan_.b == BMode::shared ? (n_ + kColumns - 1) / kColumns : 0;
-    parallel_for(a_strips + b_strips, grain(depth * kColumns, 1 << 15),
+    const bool packs_a = plan_.pack_a && !packed_a_, packs_b = plan_.b == BMode::shared;
+    const SlabPacking<A> a{a_, a_slab_, packs_a ? m_ : 0, kRows, false, p, depth};
+    const SlabPacking<B> b{b_, b_slab_, packs_b ? n_ : 0, kColumns, true, p, depth};
+    const int64_t of_a = a.tasks();
+    parallel_for(of_a + b.tasks(), grain(std::max(a.work(), b.work()), 1 << 15),
                  [&](int64_t i, int64_t end) {
-                   for (; i < end; ++i)
-                     i < a_strips ? pack_a(i, p, depth) : pack_b(i - a_strips, p, depth);
+                   for (; i < end; ++i) i < of_a ? a.run(i) : b.run(i - of_a);
                  });
     const int64_t rows = (m_ + kTileRows<C> - 1) / kTileRows<C>;
     const int64_t columns = (n_ + kTileColumns<C> - 1) / kTileColumns<C>;
@@ -123,26 +160,15 @@ template <class A, class B> class BlockedProduct {
     return work >= wanted ? 1 : (wanted + work) / (work + 1);
   }
 
-  void pack_a(int64_t strip, int64_t p, int64_t depth) const {
-    const int64_t row = strip * kRows;
-    const int width = int(std::min<int64_t>(kRows, m_ - row));
-    a_.pack(a_slab_ + row * depth, width, row, width, width, p, depth);
-  }
-
   static int padded(int64_t width) { return int((width + kLanes<C> - 1) / kLanes<C> * kLanes<C>); }
-
-  void pack_b(int64_t strip, int64_t p, int64_t depth) const {
-    const int64_t column = strip * kColumns;
-    const int width = int(std::min(kColumns, n_ - column));
-    b_.pack(b_slab_ + column * depth, padded(width), column, width, padded(width), p, depth);
-  }
 
   void tile(int64_t row, int64_t column, int64_t p, int64_t depth) const {
     const int64_t row_end = std::min(m_, row + kTileRows<C>),
                   column_end = std::min(n_, column + kTileColumns<C>);
     constexpr int64_t kOnStack = 256;  // of k: a thread's stack may be small
     alignas(64) C near[kOnStack * kColumns];
-    const bool deep = plan_.b == BMode::by_tile && depth > kOnStack;
+    const bool whole = plan_.b == BMode::in_place && n_ % kLanes<C> == 0;
+    const bool deep = plan_.b != BMode::shared && !whole && depth > kOnStack;
     const Scratch far(deep ? size_t(depth * kColumns) * sizeof(C) : 0);
     C* const local = deep ? far.template as<C>() : near;
     [[maybe_unused]] const typename Steps<C>::Session session;
@@ -200,15 +226,12 @@ template <class A, class B> class BlockedProduct {
 
 // All of a, slab after slab, for products that share it: m * k elements.
 template <class A> void pack_whole(typename A::C* to, const A& a, int64_t m, int64_t k) {
-  const int64_t strips = (m + kMicroRows - 1) / kMicroRows, slabs = (k + kDepth - 1) / kDepth;
-  parallel_for(strips * slabs, 16, [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) {
-      const int64_t p = i / strips * kDepth, depth = std::min(kDepth, k - p),
-                    row = i % strips * kMicroRows;
-      const int width = int(std::min<int64_t>(kMicroRows, m - row));
-      a.pack(to + m * p + row * depth, width, row, width, width, p, depth);
-    }
-  });
+  for (int64_t p = 0; p < k; p += kDepth) {
+    const SlabPacking<A> slab{a, to + m * p, m, kMicroRows, false, p, std::min(kDepth, k - p)};
+    parallel_for(slab.tasks(), 1 + (1 << 15) / slab.work(), [&](int64_t i, int64_t end) {
+      for (; i < end; ++i) slab.run(i);
+    });
+  }
 }
 
 }  // namespace flambeau::FLAM_TARGET

@@ -17,11 +17,17 @@ template <class T> struct HostProduct {
   int64_t m, n, k;
   MatrixView<const T> a, b, c;
   MatrixView<T> out;
+  const GemmCompute<T>* packed_a = nullptr;  // by pack_whole, where other products share it
 };
 
 template <class T> HostProduct<T> transposed(const HostProduct<T>& g) {
   auto turn = [](auto v) { return decltype(v){v.data, v.col, v.row}; };
   return {g.n, g.m, g.k, turn(g.b), turn(g.a), turn(g.c), turn(g.out)};
+}
+
+// Whether the transposed product has dense rows where this one's are not.
+template <class T> bool runs_transposed(const HostProduct<T>& g) {
+  return g.out.row == 1 && (g.out.col != 1 || (g.n == 1 && g.m > 1));
 }
 
 inline HalvesView halves_of(const BFloat16* data, int64_t along, int64_t depth, int64_t k) {
@@ -62,7 +68,7 @@ void multiply_into(const HostProduct<T>& g, const Target<GemmCompute<T>>& target
   if constexpr (std::is_same_v<T, BFloat16>) {
     if (multiply_pairs(g, target)) return;
   }
-  BlockedProduct<MatrixSource<T>, MatrixSource<T>>(g.m, g.n, g.k, a, b, target).run();
+  BlockedProduct<MatrixSource<T>, MatrixSource<T>>(g.m, g.n, g.k, a, b, target, g.packed_a).run();
 }
 
 // From sums to the output.
@@ -126,8 +132,7 @@ template <class T> struct Finisher {
 template <class T> void multiply_matrix(HostProduct<T> g, const GemmArgs& args) {
   using C = GemmCompute<T>;
   const bool relu = args.activation == Activation::relu;
-  if ((g.out.col != 1 && g.out.row == 1) || (g.n == 1 && g.m > 1 && g.out.row == 1))
-    g = transposed(g);
+  if (runs_transposed(g)) g = transposed(g);
   if constexpr (std::is_same_v<T, C>) {
     const bool plain_c = !g.c.data || (args.beta == 1 && (g.c.col == 1 || g.c.col == 0));
     if ((g.out.col == 1 || g.n == 1) && args.alpha == 1 && plain_c) {
@@ -153,13 +158,38 @@ template <class T> HostProduct<T> product_of(const GemmArgs& g, int64_t batch) {
   return {g.m, g.n, g.k, input(g.a), input(g.b), input(g.c), view(g.out)};
 }
 
+// Whether all products of a batch have one a, and packing it once pays: where each would pack it,
+// or where they have enough columns.
+template <class T> bool shares_rows(const GemmArgs& args) {
+  constexpr int64_t many = 1 << 20, columns = 512;  // of elements packed
+  const auto repeats = [](int64_t stride) { return stride == 0; };
+  const HostProduct<T> g = product_of<T>(args, 0);
+  if (!std::is_same_v<T, GemmCompute<T>> || args.batches == 1 || g.m <= 8 || g.m * g.k > many ||
+      !std::all_of(args.a.batch, args.a.batch + args.batch_ndim, repeats) || runs_transposed(g)) {
+    return false;
+  }
+  const MatrixSource<T> a{g.a.data, g.a.row, g.a.col}, b{g.b.data, g.b.col, g.b.row};
+  return args.batches * g.n >= columns || plan_blocks(g.m, g.n, g.k, a, b).pack_a;
+}
+
 template <class T> void gemm_entry(void*, const void* p) {
+  using C = GemmCompute<T>;
   const GemmArgs& g = *static_cast<const GemmArgs*>(p);
   constexpr int64_t large = 1 << 22;  // such matrices are shared out one by one, smaller ones whole
   const int64_t work = g.m * g.n * (g.k + 1);
   const int64_t grain = work >= large ? g.batches : 1 + (1 << 18) / work;
+  const bool shares = shares_rows<T>(g);
+  const Scratch packed(shares ? size_t(g.m * g.k) * sizeof(C) : 0);
+  if (shares) {
+    const auto a = product_of<T>(g, 0).a;
+    pack_whole(packed.as<C>(), MatrixSource<T>{a.data, a.row, a.col}, g.m, g.k);
+  }
   parallel_for(g.batches, grain, [&](int64_t batch, int64_t end) {
-    for (; batch < end; ++batch) multiply_matrix(product_of<T>(g, batch), g);
+    for (; batch < end; ++batch) {
+      HostProduct<T> product = product_of<T>(g, batch);
+      product.packed_a = packed.as<C>();
+      multiply_matrix(product, g);
+    }
   });
 }
 

@@ -13,16 +13,22 @@ template <class T> struct StripSource {
   int64_t along, depth;
 };
 
+// Rows that end within a vector are stored whole where later rows of the strip take their place.
 template <class T, class C = GemmCompute<T>>
 void pack_dense_strip(C* to, int64_t pitch, const T* from, int64_t depth, int64_t k, int width,
                       int padded) {
   constexpr int lanes = kLanes<C>;
+  const int whole = width / lanes * lanes, rest = width - whole;
+  const int64_t spilling = rest && pitch == padded ? k - 1 - (whole + lanes) / pitch : 0;
   for (int64_t p = 0; p < k; ++p, to += pitch, from += depth) {
-    int i = 0;
-    for (; i + lanes <= width; i += lanes) store_vector<C>(to + i, load_as(from + i));
-    if (i == width) continue;
-    const Vector<C> rest = load_part_as(from + i, width - i);
-    store_part<C>(to + i, rest, padded - i < lanes ? padded - i : lanes);
+    for (int i = 0; i < whole; i += lanes) store_vector<C>(to + i, load_as(from + i));
+    if (rest == 0) continue;
+    const Vector<C> v = load_part_as(from + whole, rest);
+    if (p < spilling) {
+      store_vector<C>(to + whole, v);
+    } else {
+      store_part<C>(to + whole, v, padded - whole < lanes ? padded - whole : lanes);
+    }
   }
 }
 

@@ -106,6 +106,7 @@ template <class Pair> struct PairSource : HalvesView {
             int64_t pairs) const {
     pack_pairs(reinterpret_cast<uint32_t*>(to), pitch, from(first, p), pairs, width, padded);
   }
+  bool row_by_row() const { return along == 1 && depth * int64_t(sizeof(*data)) >= kFarRows; }
   const C* in_place() const { return nullptr; }
 };
 

@@ -97,6 +97,7 @@ template <class Body> struct TileRows : HalvesView {
       }
     }
   }
+  bool row_by_row() const { return false; }
   const C* in_place() const { return nullptr; }
 
  private:

@@ -1,7 +1,7 @@
 // The maths of one step of recurrent layers and of its slopes, for every target.
 #include "ops/nn/recurrent.h"
 
-#include "kernels/math.h"
+#include "kernels/math_gates.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
 #else
@@ -34,24 +34,19 @@ template <class T> struct CellRow {
   FLAM_FN Compute<T> slope_of_h(int64_t j) const { return load(dh + j) + load(dy + j); }
 };
 
-// In the type's own arithmetic, which is what a step's time is made of.
-template <class C> FLAM_FN C logistic(C x) {
-  const C e = exp(-fabs(x));
-  return (x < 0 ? e : C(1)) / (1 + e);
-}
-
 struct LstmCell {
   template <class T> static FLAM_FN void run(const CellRow<T>& r, int64_t n, int64_t j) {
     using C = Compute<T>;
-    const C in = logistic(load(r.gates + j)), forget = logistic(load(r.gates + n + j)),
-            fresh = tanh(load(r.gates + 2 * n + j)), out = logistic(load(r.gates + 3 * n + j));
+    const C in = gate_sigmoid(load(r.gates + j)), forget = gate_sigmoid(load(r.gates + n + j)),
+            fresh = gate_tanh(load(r.gates + 2 * n + j)),
+            out = gate_sigmoid(load(r.gates + 3 * n + j));
     const C c = forget * load(r.c_before + j) + in * fresh;
     r.gates[j] = narrow<T>(in);
     r.gates[n + j] = narrow<T>(forget);
     r.gates[2 * n + j] = narrow<T>(fresh);
     r.gates[3 * n + j] = narrow<T>(out);
     r.c[j] = narrow<T>(c);
-    r.h[j] = r.y[j] = narrow<T>(out * tanh(c));
+    r.h[j] = r.y[j] = narrow<T>(out * gate_tanh(c));
   }
 };
 
@@ -60,7 +55,7 @@ struct LstmSlope {
     using C = Compute<T>;
     const C in = load(r.gates + j), forget = load(r.gates + n + j),
             fresh = load(r.gates + 2 * n + j), out = load(r.gates + 3 * n + j);
-    const C dh = r.slope_of_h(j), t = tanh(load(r.c + j));
+    const C dh = r.slope_of_h(j), t = gate_tanh(load(r.c + j));
     const C dc = load(r.dc + j) + dh * out * (1 - t * t);
     r.slope[j] = narrow<T>(dc * fresh * in * (1 - in));
     r.slope[n + j] = narrow<T>(dc * load(r.c_before + j) * forget * (1 - forget));
@@ -73,9 +68,9 @@ struct LstmSlope {
 struct GruCell {
   template <class T> static FLAM_FN void run(const CellRow<T>& r, int64_t n, int64_t j) {
     using C = Compute<T>;
-    const C reset = logistic(load(r.gates + j) + load(r.projected + j)),
-            update = logistic(load(r.gates + n + j) + load(r.projected + n + j));
-    const C fresh = tanh(load(r.projected + 2 * n + j) + reset * load(r.gates + 2 * n + j));
+    const C reset = gate_sigmoid(load(r.gates + j) + load(r.projected + j)),
+            update = gate_sigmoid(load(r.gates + n + j) + load(r.projected + n + j));
+    const C fresh = gate_tanh(load(r.projected + 2 * n + j) + reset * load(r.gates + 2 * n + j));
     r.gates[j] = narrow<T>(reset);
     r.gates[n + j] = narrow<T>(update);
     r.gates[3 * n + j] = narrow<T>(fresh);
@@ -103,7 +98,7 @@ template <bool Tanh> struct SimpleCell {
   template <class T> static FLAM_FN void run(const CellRow<T>& r, int64_t, int64_t j) {
     const Compute<T> x = load(r.gates + j);
     if constexpr (Tanh) {
-      r.h[j] = r.y[j] = narrow<T>(tanh(x));
+      r.h[j] = r.y[j] = narrow<T>(gate_tanh(x));
     } else {
       r.h[j] = r.y[j] = narrow<T>(x > 0 || x != x ? x : Compute<T>(0));
     }

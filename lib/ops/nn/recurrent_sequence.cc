@@ -34,42 +34,50 @@ Tensor turned(const Tensor& t) {
 }
 
 // The second operand of every step's product. On the host its columns lie in strips, each of which
-// the product reads where it is while it stays in the first caches, instead of packing it anew.
+// the product reads where it is, slab by slab in the first caches, instead of packing it anew.
 class StepProduct {
  public:
   StepProduct(const Tensor& b, size_t steps) : b_(b) {
-    constexpr int64_t in_place = 1 << 16, width = 32;
-    const int64_t n = b.size(1), bytes = b.size(0) * width * int64_t(b.element_size());
+    constexpr int64_t vector = 16;  // a rest that ends within one would be packed for each product
     if (kernel_column(b.device()) != KernelColumn::host || is_half(b.dtype()) || steps < 4) return;
-    if (bytes > in_place || n % width != 0) return;
-    width_ = width;
-    strips_ = contiguous(alias(b, Dims{n / width_, b.size(0), width_},
-                               Dims{width_ * b.strides()[1], b.strides()[0], b.strides()[1]},
-                               b.offset()));
+    if (b.size(1) % vector != 0) return;
+    strips_ = b.size(1) / kWidth;
+    if (!in_strips()) return;
+    whole_ = contiguous(by_strips(b));
+    if (b.size(1) > strips_ * kWidth) rest_ = contiguous(behind_strips(b));
   }
 
-  bool in_strips() const { return width_ > 0; }
+  bool in_strips() const { return strips_ > 0; }
 
   // out = a @ b + c; out may be c.
   void run(const Tensor& out, const Tensor& a, const Tensor& c) const {
-    if (width_ == 0) return run_gemm(kSequenceOp, out, a, b_, {.c = c ? &c : nullptr});
+    if (!in_strips()) return run_gemm(kSequenceOp, out, a, b_, {.c = c ? &c : nullptr});
     const Tensor added = c ? by_strips(c) : c;
-    run_gemm(kSequenceOp, by_strips(out), a, strips_, {.c = c ? &added : nullptr});
+    run_gemm(kSequenceOp, by_strips(out), a, whole_, {.c = c ? &added : nullptr});
+    if (!rest_) return;
+    const Tensor last = c ? behind_strips(c) : c;
+    run_gemm(kSequenceOp, behind_strips(out), a, rest_, {.c = c ? &last : nullptr});
   }
 
  private:
+  static constexpr int64_t kWidth = 32;
+
+  // Of a matrix, or of a row that is added to all of one.
   Tensor by_strips(const Tensor& t) const {
-    const int64_t n = strips_.size(0);
-    if (t.dim() == 1) {
-      const int64_t step = t.strides()[0];
-      return alias(t, Dims{n, 1, width_}, Dims{width_ * step, 0, step}, t.offset());
-    }
-    return alias(t, Dims{n, t.size(0), width_}, Dims{width_, t.strides()[0], 1}, t.offset());
+    const int64_t rows = t.dim() == 1 ? 1 : t.size(0), row = t.dim() == 1 ? 0 : t.strides()[0],
+                  step = t.strides().back();
+    return alias(t, Dims{strips_, rows, kWidth}, Dims{kWidth * step, row, step}, t.offset());
+  }
+  Tensor behind_strips(const Tensor& t) const {
+    const int64_t first = strips_ * kWidth, step = t.strides().back();
+    Dims sizes(t.sizes());
+    sizes.back() -= first;
+    return alias(t, sizes, t.strides(), t.offset() + first * step);
   }
 
   const Tensor b_;
-  Tensor strips_;
-  int64_t width_ = 0;
+  Tensor whole_, rest_;
+  int64_t strips_ = 0;
 };
 
 // Where rows of each step lie, and in which order steps are made.
@@ -154,7 +162,7 @@ class Projection {
  public:
   Projection(const Steps& steps, const Tensor& x, const Tensor& w, const Tensor& bias)
       : steps_(steps), x_(x), bias_(bias), product_(turned(w), steps.size()) {
-    constexpr int64_t elements = 1 << 15;
+    constexpr int64_t elements = 1 << 14;
     limit_ = product_.in_strips() ? elements / std::max<int64_t>(x.size(1), 1) : x.size(0);
     for (int64_t n : steps.count) limit_ = std::max(limit_, n);
     limit_ = std::min(limit_, x.size(0));
