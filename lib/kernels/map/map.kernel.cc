@@ -307,10 +307,10 @@ void run_turned(const Launch& l) {
 
 }  // namespace
 
-void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop) {
+void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop, bool stored) {
   Launch l{a,    operands, loop, a.ndim ? a.size[a.ndim - 1] : 1, a.numel, true, false,
            true, true,     {}};
-  const bool moved = !loop && types[0] == types[1];
+  const bool moved = stored || (!loop && types[0] == types[1]);
   int64_t width = 1;
   l.shared = loop;
   for (int o = 0; o < operands; ++o) {

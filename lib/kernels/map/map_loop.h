@@ -4,7 +4,8 @@
 // output's is named by `using First = bool`. Its members are doubles, filled in order from
 // MapArgs::params. One that has a shorter form for usual operands names it by `using Usual`, of the
 // same members, and tells which those are by `is_usual`; `using Rough` names what does for results
-// of a half type.
+// of a half type. One of an instruction or two has a loop of its own for bfloat16 by `using Brief`,
+// in which numbers are widened and rounded in registers.
 #pragma once
 #include <cstring>
 
@@ -78,16 +79,16 @@ template <class F, class Out, class... In> void map_entry(void* stream, const vo
 using MapLoop = void (*)(const double* params, char* const* data, const int64_t* step, int64_t rows,
                          int64_t n);
 
-// Runs `loop` over the launch's index space, operand o in memory being of types[o]; without a loop
-// the input is copied.
-void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop);
+// Runs `loop` over the launch's index space, operand o in memory being of types[o], and in the loop
+// where it takes `stored` ones; without a loop the input is copied.
+void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop, bool stored);
 
 // Around truth that is loaded as such the compiler makes no vectors.
-template <class T> FLAM_FN T element_at(const T* in, int64_t i) {
+template <class T> FLAM_FN Compute<T> element_at(const T* in, int64_t i) {
   if constexpr (std::is_same_v<T, bool>) {
     return reinterpret_cast<const uint8_t*>(in)[i] != 0;
   } else {
-    return in[i];
+    return load(in + i);
   }
 }
 
@@ -127,7 +128,12 @@ void map_rows(const double* params, char* const* data, const int64_t* step, int6
   }(std::index_sequence_for<In...>{});
 }
 
+template <class F, class... T>
+inline constexpr bool kStored =
+    requires { typename F::Brief; } && (std::is_same_v<T, BFloat16> && ...);
+
 template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
+  if constexpr (kStored<F, Out, In...>) return &map_rows<&map_dense<F, Out, In...>, Out, In...>;
   if constexpr (requires { typename F::Rough; } && sizeof(Out) == 2) {
     return map_loop_of<typename F::Rough, Out, In...>();
   }
@@ -144,7 +150,7 @@ template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
 template <class F, class Out, class... In> void map_entry(void*, const void* p) {
   static constexpr Dtype types[] = {dtype_of<Out>, dtype_of<In>...};
   map_blocks(*static_cast<const MapArgs*>(p), types, 1 + int(sizeof...(In)),
-             map_loop_of<F, Out, In...>());
+             map_loop_of<F, Out, In...>(), kStored<F, Out, In...>);
 }
 
 #endif
