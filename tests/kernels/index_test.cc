@@ -39,6 +39,30 @@ TEST(Index, SelectsAlongAnyDimensionAndFromTheEnd) {
   }
 }
 
+// Rows of a few bytes and of more than a thread takes at once, whose index comes before, after and
+// beyond what is asked for ahead.
+TEST(Index, ReadsRowsOfAnyWidth) {
+  const int before = get_num_threads();
+  for (const int64_t width : {1, 3, 16, 33, 300, 20000}) {
+    const Tensor x = counting(Dims{7, width}), wider = counting(Dims{7, width + 5});
+    const Tensor cut = alias(wider, Dims{7, width}, Dims{width + 5, 1}, 3);
+    Longs at(size_t(40000 / width + 2));
+    for (size_t i = 0; i < at.size(); ++i) at[i] = int64_t(i * i % 7) - (i % 3 == 0 ? 7 : 0);
+    for (const int threads : {1, 3}) {
+      set_num_threads(threads);
+      for (const Tensor& from : {x, cut}) {
+        const std::vector<float> y = values_of<float>(read(from, {tensor_of<int64_t>(at)}));
+        const std::vector<float> all = values_of<float>(from);
+        for (int64_t i = 0; i < int64_t(y.size()); ++i) {
+          const int64_t row = (at[size_t(i / width)] + 7) % 7;
+          ASSERT_EQ(y[size_t(i)], all[size_t(row * width + i % width)]) << width;
+        }
+      }
+    }
+  }
+  set_num_threads(before);
+}
+
 TEST(Index, SeveralListsBroadcastAndTakeTorchsPlace) {
   const Tensor x = counting(Dims{3, 4, 5}), rows = tensor_of<int64_t>({0, 2}, Dims{2, 1});
   const Tensor columns = tensor_of<int64_t>({1, 3, 4});

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/thread_pool.h"
+#include "kernels/copy_run.h"
 #include "kernels/index/index_walk.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -99,8 +100,36 @@ FLAM_FN void run_moved(char* dst, const char* src, RunSteps by, int64_t n) {
   }
 }
 
+// Whether elements are read by dense rows, one index a row.
+inline bool reads_rows(const IndexArgs& a, int64_t bytes) {
+  return a.ndim == 2 && a.lists == 1 && a.list[0].stride[1] == 0 && a.list[0].stride[0] == 8 &&
+         a.dst_stride[1] == bytes && a.src_stride[0] == 0 && a.src_stride[1] == bytes;
+}
+
+// Such rows lie anywhere, so the first lines of those to come are asked for ahead.
+inline void read_rows(const IndexArgs& a, int64_t bytes, int64_t begin, int64_t end) {
+  constexpr int64_t kAhead = 2048, kFirst = 1024;  // bytes
+  const int64_t inner = a.size[1], row_bytes = inner * bytes;
+  const int64_t ahead = kAhead / row_bytes + 1, first = row_bytes < kFirst ? row_bytes : kFirst;
+  const int64_t* const index = reinterpret_cast<const int64_t*>(a.list[0].data);
+  for (int64_t n = 0; begin < end; begin += n) {
+    const int64_t row = begin / inner, at = begin % inner;
+    n = inner - at < end - begin ? inner - at : end - begin;
+    if (row + ahead < a.size[0] && uint64_t(index[row + ahead]) < uint64_t(a.list[0].size)) {
+      const char* next = a.src + index[row + ahead] * a.list[0].step;
+      for (int64_t i = 0; i < first; i += 64) __builtin_prefetch(next + i);
+    }
+    const int64_t place = row * 8;
+    copy_run(a.dst + row * a.dst_stride[0] + at * bytes,
+             a.src + listed_offset(a, &place) + at * bytes, n * bytes);
+  }
+}
+
 template <class F, class T> void index_range(const IndexArgs& a, int64_t begin, int64_t end) {
   constexpr int64_t kBlock = 512;  // indices that stay in the first-level cache once checked
+  if constexpr (kReads<F>) {
+    if (reads_rows(a, sizeof(T))) return read_rows(a, sizeof(T), begin, end);
+  }
   const int last = a.ndim - 1;
   const RunSteps by = a.ndim ? RunSteps{a.dst_stride[last], a.src_stride[last]} : RunSteps{};
   bool alike = true;  // a whole run is moved alike

@@ -17,9 +17,11 @@ namespace {
 constexpr int64_t kBlockBytes = 4096;
 // Inner runs from this length are worked on one by one, so that dense ones need no block.
 constexpr int64_t kLongRun = 128;
-// Of an operand that an inner run shares: elements that are filled once and used again and again.
-constexpr int64_t kShared = 256;
-constexpr int64_t kGrain = 16384;
+// Dense ones also from here on where they are whole registers.
+constexpr int64_t kWholeRun = 32, kWhole = 16;
+// Of an operand that an inner run shares: what is filled once and used again and again.
+constexpr int64_t kSharedBytes = 256, kSharedRows = kBlockBytes / kSharedBytes;
+constexpr int64_t kGrain = 16384, kPieces = 8;        // at least; of a launch, for each thread
 constexpr int64_t kTileRows = 16, kTileBytes = 1024;  // of a turned operand, in a block's type
 
 using Block = char[kBlockBytes];
@@ -41,7 +43,8 @@ struct Launch {
   MapLoop loop;
   int64_t inner, block;  // lengths of an inner run, and of a block where any is needed
   bool flat = true, turned = false;
-  bool dense = true;  // every side along an inner run
+  bool dense = true;   // every side along an inner run
+  bool shared = true;  // or one number for all of it
   Side side[kMapOperands];
 };
 
@@ -132,7 +135,7 @@ void run_blocks(const Launch& l, int64_t begin, int64_t end) {
       });
       if (l.block % s.period == 0) filled[o] = n;
     }
-    l.loop(l.a.params, data, n);
+    l.loop(l.a.params, data, kNowhere, 1, n);
     const Side& out = l.side[0];
     if (data[0] != block[0]) continue;
     const int64_t width = out.element->width;
@@ -163,17 +166,50 @@ void run_row(const Launch& l, char* const* row, int64_t m, Block* block, int64_t
       if (o && s.step && !s.dense)
         s.element->gather(block[o], 0, row[o] + i * s.step, 0, s.step, 1, n);
     }
-    l.loop(l.a.params, data, n);
+    l.loop(l.a.params, data, kNowhere, 1, n);
     if (!out.dense) out.element->scatter(row[0] + i * out.step, 0, out.step, block[0], 0, 1, n);
   }
 }
 
-// Rows of m elements; `row` is moved behind them.
-void run_each(const Launch& l, char** row, const int64_t* step, int64_t rows, int64_t m,
-              Block* block, int64_t* filled) {
+// Rows of m elements, of which some sides have one number a row: that of several rows fills a block
+// at once, each a part that stands still while the loop goes along its row.
+void run_shared(const Launch& l, char* const* first, const int64_t* row, int64_t rows, int64_t m,
+                Block* block, int64_t* filled) {
+  const int64_t most = std::min(l.block, m), whole = m / most, rest = m % most;
+  int64_t part[kMapOperands], step[kMapOperands];
+  for (int o = 0; o < l.operands; ++o) {
+    const Side& s = l.side[o];
+    part[o] = row[o] ? l.block * s.element->width : 0;
+    step[o] = s.dense ? most * s.step : 0;
+  }
   for (int64_t r = 0; r < rows; ++r) {
-    l.dense ? l.loop(l.a.params, row, m) : run_row(l, row, m, block, filled);
-    for (int o = 0; o < l.operands; ++o) row[o] += step[o];
+    const int64_t at = r % kSharedRows;
+    char* data[kMapOperands];
+    for (int o = 0; o < l.operands; ++o) {
+      const Side& s = l.side[o];
+      char* const from = first[o] + r * row[o];
+      data[o] = s.dense ? from : block[o] + at * part[o];
+      if (s.dense || filled[o] || at || (r && !row[o])) continue;
+      s.element->gather(block[o], part[o], from, row[o], 0,
+                        row[o] ? std::min(kSharedRows, rows - r) : 1, l.block);
+      filled[o] = s.period == 1;
+    }
+    l.loop(l.a.params, data, step, whole, most);
+    if (!rest) continue;
+    for (int o = 0; o < l.operands; ++o) data[o] += whole * step[o];
+    l.loop(l.a.params, data, kNowhere, 1, rest);
+  }
+}
+
+// Rows of m elements.
+void run_each(const Launch& l, char* const* first, const int64_t* step, int64_t rows, int64_t m,
+              Block* block, int64_t* filled) {
+  if (l.dense) return l.loop(l.a.params, first, step, rows, m);
+  if (l.shared) return run_shared(l, first, step, rows, m, block, filled);
+  char* row[kMapOperands];
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int o = 0; o < l.operands; ++o) row[o] = first[o] + r * step[o];
+    run_row(l, row, m, block, filled);
   }
 }
 
@@ -183,9 +219,7 @@ void run_rows(const Launch& l, int64_t begin, int64_t end) {
   for (int o = 0; o < l.operands; ++o) step[o] = l.side[o].row;
   for_runs(l, {l.side, size_t(l.operands)}, begin, end - begin,
            [&](char* const* at, int64_t, int64_t rows, int64_t m) {
-             char* row[kMapOperands];
-             std::copy_n(at, l.operands, row);
-             run_each(l, row, step, rows, m, block, filled);
+             run_each(l, at, step, rows, m, block, filled);
            });
 }
 
@@ -219,7 +253,7 @@ void run_flat(const Launch& l, int64_t begin, int64_t end) {
   for (int o = 0; o < l.operands; ++o) {
     data[o] = l.side[o].base + begin * l.side[o].element->bytes;
   }
-  l.loop(l.a.params, data, end - begin);
+  l.loop(l.a.params, data, kNowhere, 1, end - begin);
 }
 
 // ---- turned operands ----------------------------------------------------------------------------
@@ -273,25 +307,28 @@ void run_turned(const Launch& l) {
 
 }  // namespace
 
-void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop) {
-  Launch l{a, operands, loop, a.ndim ? a.size[a.ndim - 1] : 1, a.numel, true, false, true, {}};
-  const bool moved = !loop && types[0] == types[1];
+void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop, bool stored) {
+  Launch l{a,    operands, loop, a.ndim ? a.size[a.ndim - 1] : 1, a.numel, true, false,
+           true, true,     {}};
+  const bool moved = stored || (!loop && types[0] == types[1]);
   int64_t width = 1;
-  bool shared = loop;
+  l.shared = loop;
   for (int o = 0; o < operands; ++o) {
     const Side& s = l.side[o] = side_of(a, o, types[o], moved);
     l.flat &= s.flat;
     l.turned |= s.turned;
     l.dense &= s.dense;
-    shared &= s.dense || s.step == 0;
+    l.shared &= s.dense || s.step == 0;
     width = std::max(width, s.element->width);
   }
-  if (!l.dense || l.inner < kLongRun) {
-    l.block = shared && l.inner >= kLongRun ? kShared : kBlockBytes / width;
+  const bool by_rows =
+      l.inner >= kLongRun || (l.dense && l.inner >= kWholeRun && l.inner % kWhole == 0);
+  if (!l.dense || !by_rows) {
+    l.block = (l.shared && by_rows ? kSharedBytes : kBlockBytes) / width;
     int64_t period = 1;  // whole ones, so that what begins again is gathered once
     for (int o = 1; o < operands; ++o)
       if (l.side[o].period <= l.block) period = std::max(period, l.side[o].period);
-    if (l.inner < kLongRun) l.block -= l.block % period;
+    if (!by_rows) l.block -= l.block % period;
   }
   if (!loop && l.side[0].element == l.side[1].element && takes_transpose(a, width) &&
       l.side[0].element->bytes == width) {
@@ -299,12 +336,11 @@ void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop
   }
   if (loop && l.turned && l.inner >= kTileRows && a.size[a.ndim - 2] >= kTileRows)
     return run_turned(l);
-  const auto run = !loop                 ? copy_rows
-                   : l.flat              ? run_flat
-                   : l.inner >= kLongRun ? run_rows
-                                         : run_blocks;
+  const auto run = !loop ? copy_rows : l.flat ? run_flat : by_rows ? run_rows : run_blocks;
+  // Few pieces, for each has to start its streams; but whoever is late leaves some to others.
+  const int64_t piece = std::max(kGrain, a.numel / (kPieces * get_num_threads()));
   // Whole runs, where they are short enough to be shared out as such.
-  const int64_t grain = l.inner < kGrain ? kGrain / l.inner * l.inner : kGrain;
+  const int64_t grain = l.inner < piece ? piece / l.inner * l.inner : piece;
   parallel_for(a.numel, grain, [&](int64_t begin, int64_t end) { run(l, begin, end); });
 }
 

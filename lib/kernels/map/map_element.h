@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/types.h"
+#include "kernels/copy_run.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -21,24 +21,6 @@ struct Element {
                   int64_t rows, int64_t n);
 };
 
-// By vectors whose stores are aligned but for the first and the last, which overlap with others.
-// Not memcpy: a long one that begins within a line is many times slower on some processors.
-template <int64_t Bytes> FLAM_FN void copy_vectors(char* to, const char* from, int64_t bytes) {
-  memcpy(to, from, Bytes);
-  int64_t i = Bytes - int64_t(reinterpret_cast<uintptr_t>(to) % Bytes);
-  for (; i + Bytes <= bytes; i += Bytes) memcpy(to + i, from + i, Bytes);
-  memcpy(to + bytes - Bytes, from + bytes - Bytes, Bytes);
-}
-FLAM_FN void copy_run(char* to, const char* from, int64_t bytes) {
-  if (bytes >= 64) {
-    copy_vectors<64>(to, from, bytes);
-  } else if (bytes >= 16) {
-    copy_vectors<16>(to, from, bytes);
-  } else {
-    memcpy(to, from, size_t(bytes));
-  }
-}
-
 // Every By-th element, which a vector's permutations pick.
 template <int64_t By, class T>
 FLAM_FN void gather_each(Compute<T>* __restrict to, const T* from, int64_t n) {
@@ -50,10 +32,15 @@ template <class T> void gather_run(char* block, const char* from, int64_t step, 
   Compute<T>* __restrict to = reinterpret_cast<Compute<T>*>(block);
   const T* in = reinterpret_cast<const T*>(from);
   if (step == kBytes) {
-    if constexpr (std::is_same_v<Compute<T>, T>) return copy_run(block, from, n * kBytes);
     int64_t i = 0;
 #if defined(__F16C__)
     if constexpr (std::is_same_v<T, Half>) {
+#if defined(__AVX512F__)
+      for (; i + 16 <= n; i += 16) {
+        const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i));
+        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(halves));
+      }
+#endif
       for (; i + 8 <= n; i += 8) {
         const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i));
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
@@ -81,10 +68,16 @@ template <class T> void scatter_run(char* to, int64_t step, const char* block, i
   const Compute<T>* __restrict from = reinterpret_cast<const Compute<T>*>(block);
   T* __restrict dense = reinterpret_cast<T*>(to);
   if (step == int64_t(sizeof(T))) {
-    if constexpr (std::is_same_v<Compute<T>, T>) return copy_run(to, block, n * int64_t(sizeof(T)));
     int64_t i = 0;
 #if defined(__F16C__)
     if constexpr (std::is_same_v<T, Half>) {
+#if defined(__AVX512F__)
+      for (; i + 16 <= n; i += 16) {
+        const __m256i halves =
+            _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dense + i), halves);
+      }
+#endif
       for (; i + 8 <= n; i += 8) {
         const __m128i halves =
             _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
@@ -102,6 +95,10 @@ inline constexpr int64_t kTinyRun = 8;  // from here on a run of its own is wort
 
 template <class T> void gather(char* to, int64_t to_row, const char* from, int64_t from_row,
                                int64_t step, int64_t rows, int64_t n) {
+  if constexpr (std::is_same_v<Compute<T>, T>) {
+    if (step == int64_t(sizeof(T)) && n >= kTinyRun)
+      return copy_runs(to, to_row, from, from_row, rows, n * step);
+  }
   for (int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) {
     if (n >= kTinyRun) {
       gather_run<T>(to, from, step, n);
@@ -114,6 +111,10 @@ template <class T> void gather(char* to, int64_t to_row, const char* from, int64
 
 template <class T> void scatter(char* to, int64_t to_row, int64_t step, const char* from,
                                 int64_t from_row, int64_t rows, int64_t n) {
+  if constexpr (std::is_same_v<Compute<T>, T>) {
+    if (step == int64_t(sizeof(T)) && n >= kTinyRun)
+      return copy_runs(to, to_row, from, from_row, rows, n * step);
+  }
   for (int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) {
     if (n >= kTinyRun) {
       scatter_run<T>(to, step, from, n);

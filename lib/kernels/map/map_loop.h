@@ -4,7 +4,8 @@
 // output's is named by `using First = bool`. Its members are doubles, filled in order from
 // MapArgs::params. One that has a shorter form for usual operands names it by `using Usual`, of the
 // same members, and tells which those are by `is_usual`; `using Rough` names what does for results
-// of a half type.
+// of a half type. One of an instruction or two has a loop of its own for bfloat16 by `using Brief`,
+// in which numbers are widened and rounded in registers.
 #pragma once
 #include <cstring>
 
@@ -73,57 +74,66 @@ template <class F, class Out, class... In> void map_entry(void* stream, const vo
 
 #else
 
-// n elements, every operand dense and in the type that functors compute in.
-using MapLoop = void (*)(const double* params, char* const* data, int64_t n);
+// Rows of n elements, every operand dense along them and in the type that functors compute in; its
+// rows begin step[o] bytes apart. What several rows share stands still.
+using MapLoop = void (*)(const double* params, char* const* data, const int64_t* step, int64_t rows,
+                         int64_t n);
 
-// Runs `loop` over the launch's index space, operand o in memory being of types[o]; without a loop
-// the input is copied.
-void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop);
+// Runs `loop` over the launch's index space, operand o in memory being of types[o], and in the loop
+// where it takes `stored` ones; without a loop the input is copied.
+void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop, bool stored);
 
 // Around truth that is loaded as such the compiler makes no vectors.
-template <class T> FLAM_FN T element_at(const T* in, int64_t i) {
+template <class T> FLAM_FN Compute<T> element_at(const T* in, int64_t i) {
   if constexpr (std::is_same_v<T, bool>) {
     return reinterpret_cast<const uint8_t*>(in)[i] != 0;
   } else {
-    return in[i];
+    return load(in + i);
   }
 }
 
-template <class F, class Out, class... In, size_t... I>
-void dense_loop(const F& f, char* const* data, int64_t n, std::index_sequence<I...>) {
-  Out* __restrict out = reinterpret_cast<Out*>(data[0]);
-  std::tuple<const In*...> in{reinterpret_cast<const In*>(data[I + 1])...};
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = narrow<Out>(f(element_at(std::get<I>(in), i)...));
-}
-
-// Shared by all dtypes that compute in the same type.
+// One row, shared by all dtypes that compute in the same type. Not part of the loop over rows,
+// whose places would take registers from the functor's constants.
 template <class F, class Out, class... In>
-void map_dense(const double* params, char* const* data, int64_t n) {
-  dense_loop<F, Out, In...>(functor_from<F>(params), data, n, std::index_sequence_for<In...>{});
+__attribute__((noinline)) void map_dense(const double* params, int64_t n, Out* __restrict out,
+                                         const In*... in) {
+  const F f = functor_from<F>(params);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = narrow<Out>(f(element_at(in, i)...));
 }
 
 // In pieces: where all operands of one are F::is_usual, F::Usual has the same numbers sooner.
-template <class F, class Out, class... In, size_t... I>
-void pieces_loop(const double* params, char* const* data, int64_t n, std::index_sequence<I...>) {
+template <class F, class Out, class... In>
+__attribute__((noinline)) void map_dense_by_pieces(const double* params, int64_t n, Out* out,
+                                                   const In*... in) {
   constexpr int64_t piece = 512;
   const F f = functor_from<F>(params);
   for (int64_t begin = 0; begin < n; begin += piece) {
-    char* const at[] = {data[0] + begin * sizeof(Out), data[I + 1] + begin * sizeof(In)...};
-    std::tuple<const In*...> in{reinterpret_cast<const In*>(at[I + 1])...};
-    const int64_t m = n - begin < piece ? n - begin : piece;
+    const int64_t end = n - begin < piece ? n : begin + piece;
     int32_t others = 0;
-    for (int64_t i = 0; i < m; ++i) others |= !f.is_usual(std::get<I>(in)[i]...);
-    others ? map_dense<F, Out, In...>(params, at, m)
-           : map_dense<typename F::Usual, Out, In...>(params, at, m);
+    for (int64_t i = begin; i < end; ++i) others |= !f.is_usual(in[i]...);
+    others ? map_dense<F, Out, In...>(params, end - begin, out + begin, (in + begin)...)
+           : map_dense<typename F::Usual, Out, In...>(params, end - begin, out + begin,
+                                                      (in + begin)...);
   }
 }
-template <class F, class Out, class... In>
-void map_dense_by_pieces(const double* params, char* const* data, int64_t n) {
-  pieces_loop<F, Out, In...>(params, data, n, std::index_sequence_for<In...>{});
+
+template <auto Row, class Out, class... In>
+void map_rows(const double* params, char* const* data, const int64_t* step, int64_t rows,
+              int64_t n) {
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    for (int64_t r = 0; r < rows; ++r)
+      Row(params, n, reinterpret_cast<Out*>(data[0] + r * step[0]),
+          reinterpret_cast<const In*>(data[I + 1] + r * step[I + 1])...);
+  }(std::index_sequence_for<In...>{});
 }
 
+template <class F, class... T>
+inline constexpr bool kStored =
+    requires { typename F::Brief; } && (std::is_same_v<T, BFloat16> && ...);
+
 template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
+  if constexpr (kStored<F, Out, In...>) return &map_rows<&map_dense<F, Out, In...>, Out, In...>;
   if constexpr (requires { typename F::Rough; } && sizeof(Out) == 2) {
     return map_loop_of<typename F::Rough, Out, In...>();
   }
@@ -131,15 +141,16 @@ template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
     if constexpr ((std::is_same_v<Compute<Out>, Compute<In>> && ...)) return nullptr;
   }
   if constexpr (requires(F f, Compute<In>... v) { f.is_usual(v...); }) {
-    return &map_dense_by_pieces<F, Compute<Out>, Compute<In>...>;
+    return &map_rows<&map_dense_by_pieces<F, Compute<Out>, Compute<In>...>, Compute<Out>,
+                     Compute<In>...>;
   }
-  return &map_dense<F, Compute<Out>, Compute<In>...>;
+  return &map_rows<&map_dense<F, Compute<Out>, Compute<In>...>, Compute<Out>, Compute<In>...>;
 }
 
 template <class F, class Out, class... In> void map_entry(void*, const void* p) {
   static constexpr Dtype types[] = {dtype_of<Out>, dtype_of<In>...};
   map_blocks(*static_cast<const MapArgs*>(p), types, 1 + int(sizeof...(In)),
-             map_loop_of<F, Out, In...>());
+             map_loop_of<F, Out, In...>(), kStored<F, Out, In...>);
 }
 
 #endif

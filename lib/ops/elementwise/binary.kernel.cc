@@ -9,6 +9,7 @@
 namespace flambeau::FLAM_TARGET {
 
 struct Add {
+  using Brief = void;
   template <class V> FLAM_FN V operator()(V a, V b) const {
     if constexpr (std::is_same_v<V, bool>) {
       return a || b;
@@ -20,6 +21,7 @@ struct Add {
 FLAM_MAP(kAdd, Add, AllTypes);
 
 struct AddScaled {
+  using Brief = void;
   double alpha;
   template <class V> FLAM_FN V operator()(V a, V b) const {
     if constexpr (std::is_same_v<V, bool>) {
@@ -32,11 +34,13 @@ struct AddScaled {
 FLAM_MAP(kAddScaled, AddScaled, AllTypes);
 
 struct Sub {
+  using Brief = void;
   template <class V> FLAM_FN V operator()(V a, V b) const { return V(a - b); }
 };
 FLAM_MAP(kSub, Sub, NumberTypes);
 
 struct Mul {
+  using Brief = void;
   template <class V> FLAM_FN V operator()(V a, V b) const {
     if constexpr (std::is_same_v<V, bool>) {
       return a && b;
@@ -65,6 +69,7 @@ template <class V> FLAM_FN bool is_opposite(V remainder, V b) {
 }
 
 struct Div {
+  using Brief = void;
   template <class V> FLAM_FN V operator()(V a, V b) const { return a / b; }
 };
 FLAM_MAP(kDiv, Div, FloatTypes);
