@@ -9,6 +9,7 @@
 namespace flambeau::FLAM_TARGET {
 
 struct Abs {
+  using Brief = void;
   template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
       return fabs(x);
@@ -22,6 +23,7 @@ struct Abs {
 FLAM_MAP(kAbs, Abs, NumberTypes);
 
 struct Neg {
+  using Brief = void;
   template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
       return -x;
@@ -205,6 +207,7 @@ struct Erfc {
 FLAM_MAP(kErfc, Erfc, FloatTypes);
 
 struct Square {
+  using Brief = void;
   template <class V> FLAM_FN V operator()(V x) const { return V(x * x); }
 };
 FLAM_MAP(kSquare, Square, NumberTypes);
