@@ -273,9 +273,9 @@ void run_turned(const Launch& l) {
 
 }  // namespace
 
-void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop) {
+void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop, bool as_stored) {
   Launch l{a, operands, loop, a.ndim ? a.size[a.ndim - 1] : 1, a.numel, true, false, true, {}};
-  const bool moved = !loop && types[0] == types[1];
+  const bool moved = loop ? as_stored : types[0] == types[1];
   int64_t width = 1;
   bool shared = loop;
   for (int o = 0; o < operands; ++o) {

@@ -4,7 +4,7 @@
 // output's is named by `using First = bool`. Its members are doubles, filled in order from
 // MapArgs::params. One that has a shorter form for usual operands names it by `using Usual`, of the
 // same members, and tells which those are by `is_usual`; `using Rough` names what does for results
-// of a half type.
+// of a half type, and OnLanes a form on vectors that goes before both (map_lanes.h).
 #pragma once
 #include <cstring>
 
@@ -12,6 +12,8 @@
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
+#else
+#include "kernels/map/map_lanes.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
@@ -73,12 +75,12 @@ template <class F, class Out, class... In> void map_entry(void* stream, const vo
 
 #else
 
-// n elements, every operand dense and in the type that functors compute in.
+// n elements, every operand dense and in the type that functors compute in, or as stored.
 using MapLoop = void (*)(const double* params, char* const* data, int64_t n);
 
-// Runs `loop` over the launch's index space, operand o in memory being of types[o]; without a loop
-// the input is copied.
-void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop);
+// Runs `loop` over the launch's index space, operand o in memory being of types[o], and in a block
+// if as_stored; without a loop the input is copied.
+void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop, bool as_stored);
 
 // Around truth that is loaded as such the compiler makes no vectors.
 template <class T> FLAM_FN T element_at(const T* in, int64_t i) {
@@ -123,7 +125,15 @@ void map_dense_by_pieces(const double* params, char* const* data, int64_t n) {
   pieces_loop<F, Out, In...>(params, data, n, std::index_sequence_for<In...>{});
 }
 
+template <class F, class Out, class... In>
+void map_lanes(const double* params, char* const* data, int64_t n) {
+  using OnLanes = typename F::template OnLanes<sizeof(Out) == 2>;
+  lanes_loop<Out, In...>(functor_from<F>(params), functor_from<OnLanes>(params), data, n,
+                         std::index_sequence_for<In...>{});
+}
+
 template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
+  if constexpr (kHasLanes<F, Out, In...>) return &map_lanes<F, Out, In...>;
   if constexpr (requires { typename F::Rough; } && sizeof(Out) == 2) {
     return map_loop_of<typename F::Rough, Out, In...>();
   }
@@ -139,7 +149,7 @@ template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
 template <class F, class Out, class... In> void map_entry(void*, const void* p) {
   static constexpr Dtype types[] = {dtype_of<Out>, dtype_of<In>...};
   map_blocks(*static_cast<const MapArgs*>(p), types, 1 + int(sizeof...(In)),
-             map_loop_of<F, Out, In...>());
+             map_loop_of<F, Out, In...>(), kHasLanes<F, Out, In...>);
 }
 
 #endif
