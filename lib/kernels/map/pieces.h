@@ -48,10 +48,10 @@ FLAM_FN Lanes value_of(Piece p) {
   return multiply_add<float>(p.step, multiply_add<float>(p.step, p.rest, p.second), p.first);
 }
 
-// The lesser of two sizes, without a sign.
-FLAM_FN Lanes size_upto(Lanes x, float end) {
-  return _mm512_range_ps(x, _mm512_set1_ps(end), 0b1010);
-}
+// The lesser of two sizes, without a sign: one operation, and for |x| no constant.
+FLAM_FN Lanes lesser_size(Lanes x, Lanes y) { return _mm512_range_ps(x, y, 0b1010); }
+FLAM_FN Lanes size_upto(Lanes x, float end) { return lesser_size(x, splat(end)); }
+FLAM_FN Lanes size_of(Lanes x) { return lesser_size(x, x); }
 
 #endif
 
