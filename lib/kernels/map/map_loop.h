@@ -4,8 +4,9 @@
 // output's is named by `using First = bool`. Its members are doubles, filled in order from
 // MapArgs::params. One that has a shorter form for usual operands names it by `using Usual`, of the
 // same members, and tells which those are by `is_usual`; `using Rough` names what does for results
-// of a half type. One of an instruction or two has a loop of its own for bfloat16 by `using Brief`,
-// in which numbers are widened and rounded in registers.
+// of a half type, and OnLanes a form on vectors that goes before both (map_lanes.h). One of an
+// instruction or two has a loop of its own for bfloat16 by `using Brief`, in which numbers are
+// widened and rounded in registers.
 #pragma once
 #include <cstring>
 
@@ -13,6 +14,8 @@
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
+#else
+#include "kernels/map/map_lanes.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
@@ -128,12 +131,21 @@ void map_rows(const double* params, char* const* data, const int64_t* step, int6
   }(std::index_sequence_for<In...>{});
 }
 
+template <class F, class Out, class... In>
+void map_lanes(const double* params, int64_t n, Out* out, const In*... in) {
+  using OnLanes = typename F::template OnLanes<sizeof(Out) == 2>;
+  lanes_loop<Out, In...>(functor_from<F>(params), functor_from<OnLanes>(params), n, out, in...);
+}
+
 template <class F, class... T>
-inline constexpr bool kStored =
+inline constexpr bool kIsBrief =
     requires { typename F::Brief; } && (std::is_same_v<T, BFloat16> && ...);
+template <class F, class... T>
+inline constexpr bool kStored = kHasLanes<F, T...> || kIsBrief<F, T...>;
 
 template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
-  if constexpr (kStored<F, Out, In...>) return &map_rows<&map_dense<F, Out, In...>, Out, In...>;
+  if constexpr (kHasLanes<F, Out, In...>) return &map_rows<&map_lanes<F, Out, In...>, Out, In...>;
+  if constexpr (kIsBrief<F, Out, In...>) return &map_rows<&map_dense<F, Out, In...>, Out, In...>;
   if constexpr (requires { typename F::Rough; } && sizeof(Out) == 2) {
     return map_loop_of<typename F::Rough, Out, In...>();
   }

@@ -3,6 +3,7 @@
 
 #include "kernels/map/map_loop.h"
 #include "kernels/math_rough.h"
+#include "ops/elementwise/activation_lanes.h"
 #include "ops/elementwise/activation_math.h"
 #include "ops/elementwise/saturated.h"
 #include "ops/elementwise/usual.h"
@@ -59,6 +60,7 @@ struct UsualGelu {
 };
 struct Gelu : UsualUpTo<6> {
   using Usual = UsualGelu;
+  template <bool kRough> using OnLanes = GeluOnLanes<kRough>;
   using Rough = RoughGelu;
   template <class V> FLAM_FN V operator()(V x) const { return gelu(x); }
 };
@@ -67,6 +69,7 @@ struct UsualGeluSlope {
 };
 struct GeluSlope {
   using Usual = UsualGeluSlope;
+  template <bool kRough> using OnLanes = GeluSlopeOnLanes<kRough>;
   template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x) <= 6; }
   template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * gelu_slope(x); }
 };
@@ -90,6 +93,7 @@ struct UsualSilu {
 };
 struct Silu : UsualUpTo<16> {
   using Usual = UsualSilu;
+  template <bool kRough> using OnLanes = SiluOnLanes<kRough>;
   template <class V> FLAM_FN V operator()(V x) const { return silu(x); }
 };
 template <class V> FLAM_FN V silu_slope_of(V dy, V x, V s) {
@@ -102,6 +106,7 @@ struct UsualSiluSlope {
 };
 struct SiluSlope {
   using Usual = UsualSiluSlope;
+  template <bool kRough> using OnLanes = SiluSlopeOnLanes<kRough>;
   template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x) <= 16; }
   template <class V> FLAM_FN V operator()(V dy, V x) const {
     return silu_slope_of(dy, x, sigmoid(x));

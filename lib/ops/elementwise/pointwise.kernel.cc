@@ -4,6 +4,7 @@
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
 #include "kernels/math_rough.h"
+#include "ops/elementwise/activation_lanes.h"
 #include "ops/elementwise/usual.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -188,6 +189,7 @@ struct UsualSigmoid {
 };
 struct Sigmoid : UsualUpTo<16> {
   using Usual = UsualSigmoid;
+  template <bool kRough> using OnLanes = SigmoidOnLanes<kRough>;
   template <class V> FLAM_FN V operator()(V x) const { return sigmoid(x); }
 };
 FLAM_MAP(kSigmoid, Sigmoid, FloatTypes);

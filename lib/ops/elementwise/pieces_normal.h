@@ -1,0 +1,92 @@
+// The normal distribution's tail by pieces, Phi(-a) within 2^-26, and of GELU's slope the tail
+// Phi(-a) - a phi(a) within as much of the terms' sizes.
+#pragma once
+#include "kernels/map/pieces.h"
+
+namespace flambeau::FLAM_TARGET {
+
+#if FLAM_ISA_RANK == 2
+
+inline constexpr Pieces<8> kNormalTail{
+    0x1.471c72p-2f,
+    0x1.555556p-1f,
+    0x1.7fffcep+2f,
+    {0x1.2bd9p-2f, 0x1.f28586p-1f, 0x1.a7680ep+0f, 0x1.17a4eep+1f, 0x1.51b42ep+1f, 0x1.857666p+1f,
+     0x1.b4bbfp+1f, 0x1.dfcac2p+1f, 0x1.044ea2p+2f, 0x1.17301ep+2f, 0x1.295f9ep+2f, 0x1.3abf58p+2f,
+     0x1.4b0e3ap+2f, 0x1.5cb764p+2f, 0x1.6a086ep+2f, 0x1.78cb5cp+2f},
+    {{-0x1.8a10d8p-2f, -0x1.5224a8p-3f, -0x1.91fccp-5f, -0x1.d9a682p-7f, -0x1.1105f6p-8f,
+      -0x1.33581p-10f, -0x1.521f1ep-12f, -0x1.75425ep-14f, -0x1.8ef8bep-16f, -0x1.afd462p-18f,
+      -0x1.c5394p-20f, -0x1.d592a6p-22f, -0x1.ef62aap-24f, -0x1.b3dd26p-26f, -0x1.090144p-27f,
+      -0x1.0d9458p-29f},
+     {0x1.875f88p-2f, 0x1.fc993ap-3f, 0x1.a02a5cp-4f, 0x1.2c81e6p-5f, 0x1.9297d4p-7f,
+      0x1.fe9ebap-9f, 0x1.36191ap-10f, 0x1.73fb86p-12f, 0x1.abe0bp-14f, 0x1.ed97d6p-16f,
+      0x1.127f48p-17f, 0x1.2bc5c6p-19f, 0x1.4b8588p-21f, 0x1.32474cp-23f, 0x1.81d75ep-25f,
+      0x1.97a5b6p-27f},
+     {-0x1.ca684ep-5f, -0x1.ef3596p-4f, -0x1.582798p-4f, -0x1.48432ep-5f, -0x1.098a9cp-6f,
+      -0x1.8469acp-8f, -0x1.088334p-9f, -0x1.5c952p-11f, -0x1.b313ap-13f, -0x1.0d26a2p-14f,
+      -0x1.3edc34p-16f, -0x1.7090aap-18f, -0x1.acb81ap-20f, -0x1.a13456p-22f, -0x1.10d3a4p-23f,
+      -0x1.2bffa2p-25f},
+     {-0x1.dd162ap-5f, -0x1.19daeap-9f, 0x1.e17fc6p-6f, 0x1.79f04cp-6f, 0x1.8ff48ep-7f,
+      0x1.5f62f6p-8f, 0x1.12ff04p-9f, 0x1.948a74p-11f, 0x1.151a54p-12f, 0x1.72ce82p-14f,
+      0x1.d6fb58p-16f, 0x1.219af4p-17f, 0x1.63cb84p-19f, 0x1.6e1c36p-21f, 0x1.f25c6p-23f,
+      0x1.1de034p-24f},
+     {0x1.bd4096p-7f, 0x1.52a8d6p-6f, 0x1.e5e316p-10f, -0x1.83fdb8p-8f, -0x1.5e94f6p-8f,
+      -0x1.951cf4p-9f, -0x1.7cf91cp-10f, -0x1.40fe96p-11f, -0x1.eb037p-13f, -0x1.67872p-14f,
+      -0x1.edf14ap-16f, -0x1.455676p-17f, -0x1.a85cfcp-19f, -0x1.cfee6ap-21f, -0x1.49a29ep-22f,
+      -0x1.8bbdfp-24f},
+     {0x1.0415fep-7f, -0x1.e56b9cp-9f, -0x1.48eafep-8f, -0x1.c9e454p-11f, 0x1.03ede2p-10f,
+      0x1.1a2b88p-10f, 0x1.62eea4p-11f, 0x1.67ea36p-12f, 0x1.3c4f1ap-13f, 0x1.021796p-14f,
+      0x1.846f0ap-16f, 0x1.1497f2p-17f, 0x1.81be64p-19f, 0x1.c240a6p-21f, 0x1.4fa9bap-22f,
+      0x1.a7398p-24f},
+     {-0x1.1b1376p-9f, -0x1.154288p-9f, 0x1.222be6p-10f, 0x1.209968p-10f, 0x1.268084p-12f,
+      -0x1.13095ep-13f, -0x1.8f6638p-13f, -0x1.169a8cp-13f, -0x1.2a9baap-14f, -0x1.189efp-15f,
+      -0x1.d889fp-17f, -0x1.714196p-18f, -0x1.161b92p-19f, -0x1.5cb688p-21f, -0x1.12ebc6p-22f,
+      -0x1.6e05f4p-24f},
+     {-0x1.b10fb2p-11f, 0x1.7c13b4p-11f, 0x1.4b1068p-12f, -0x1.f18598p-13f, -0x1.ca4744p-13f,
+      -0x1.1bb982p-14f, 0x1.b3605p-17f, 0x1.fc6b46p-16f, 0x1.837648p-16f, 0x1.bbb02cp-17f,
+      0x1.b145acp-18f, 0x1.7dd182p-19f, 0x1.3804b2p-20f, 0x1.e19884p-22f, 0x1.6259ccp-23f,
+      0x1.f67d2cp-25f}}};
+
+inline constexpr Pieces<8> kGeluSlopeTail{
+    0x1.471c72p-2f,
+    0x1.555556p-1f,
+    0x1.7fffcep+2f,
+    {0x1.2be588p-2f, 0x1.f27a1ep-1f, 0x1.a6e67ap+0f, 0x1.17aac8p+1f, 0x1.51dae2p+1f, 0x1.858c8cp+1f,
+     0x1.b4967cp+1f, 0x1.dffb6ep+1f, 0x1.043762p+2f, 0x1.174b4cp+2f, 0x1.295196p+2f, 0x1.3a9c44p+2f,
+     0x1.4b059ep+2f, 0x1.5ad4aap+2f, 0x1.6a18cep+2f, 0x1.78c472p+2f},
+    {{0x1.176d98p-2f, -0x1.3a0a32p-4f, -0x1.e7eb44p-4f, -0x1.0cfb5p-4f, -0x1.cda614p-6f,
+      -0x1.5d5e78p-7f, -0x1.e8789cp-9f, -0x1.4397d8p-10f, -0x1.9c5aap-12f, -0x1.fbd66p-14f,
+      -0x1.31d9a8p-15f, -0x1.6577cp-17f, -0x1.9e515cp-19f, -0x1.d6edc6p-21f, -0x1.071a5ep-22f,
+      -0x1.2446fap-24f},
+     {-0x1.769566p-1f, -0x1.0b93e4p-2f, 0x1.305baep-4f, 0x1.a09be2p-4f, 0x1.f25b2ap-5f,
+      0x1.ce8ffp-6f, 0x1.76e376p-7f, 0x1.16dbcp-8f, 0x1.86da38p-10f, 0x1.0501f8p-11f,
+      0x1.51489p-13f, 0x1.a3ac3cp-15f, 0x1.0120d2p-16f, 0x1.336d52p-18f, 0x1.67cf64p-20f,
+      0x1.a10c16p-22f},
+     {0x1.c0a4f2p-3f, 0x1.79dbcap-2f, 0x1.b6584p-4f, -0x1.fbda3ep-6f, -0x1.88debap-5f,
+      -0x1.fe04fap-6f, -0x1.fa9d44p-7f, -0x1.b424dep-8f, -0x1.569c0ap-9f, -0x1.f6afe6p-11f,
+      -0x1.5fb65cp-12f, -0x1.d537bcp-14f, -0x1.319d9cp-15f, -0x1.821136p-17f, -0x1.db0362p-19f,
+      -0x1.201956p-20f},
+     {0x1.bc74f8p-3f, -0x1.267048p-4f, -0x1.0a5d3p-3f, -0x1.4bce1cp-5f, 0x1.f848eap-8f,
+      0x1.08e056p-6f, 0x1.77940cp-7f, 0x1.8e062cp-8f, 0x1.6a24p-9f, 0x1.29d084p-10f,
+      0x1.c9727cp-12f, 0x1.4a645ep-13f, 0x1.cce3ccp-15f, 0x1.355544p-16f, 0x1.91f162p-18f,
+      0x1.00131cp-19f},
+     {-0x1.45e3acp-4f, -0x1.5d8eaep-4f, 0x1.06a474p-5f, 0x1.4094e4p-5f, 0x1.bdc342p-7f,
+      -0x1.eb8fa6p-11f, -0x1.18aa36p-8f, -0x1.b90feep-9f, -0x1.f2b278p-10f, -0x1.dcb2aap-11f,
+      -0x1.9ab51p-12f, -0x1.45e37p-13f, -0x1.ebd5cap-15f, -0x1.6176dap-16f, -0x1.e7ecf6p-18f,
+      -0x1.48105ep-19f},
+     {-0x1.6679cap-5f, 0x1.1cdd16p-5f, 0x1.36d63ap-6f, -0x1.300134p-7f, -0x1.522bbp-7f,
+      -0x1.069286p-8f, -0x1.437fa8p-13f, 0x1.e6b2d4p-11f, 0x1.b2f01ep-11f, 0x1.06896ep-11f,
+      0x1.08493ep-12f, 0x1.d7fa4ap-14f, 0x1.875f28p-15f, 0x1.307d0cp-16f, 0x1.c22852p-18f,
+      0x1.416bp-19f},
+     {0x1.120c38p-6f, 0x1.444ca2p-7f, -0x1.78d162p-7f, -0x1.0b3092p-8f, 0x1.16aec6p-9f,
+      0x1.3c1892p-9f, 0x1.12913ep-10f, 0x1.2119a8p-13f, -0x1.57b676p-13f, -0x1.718888p-13f,
+      -0x1.e201d6p-14f, -0x1.fcb238p-15f, -0x1.dc992ep-16f, -0x1.98b672p-17f, -0x1.47afeep-18f,
+      -0x1.f59038p-20f},
+     {0x1.8cbe36p-8f, -0x1.b8569cp-8f, -0x1.e4b088p-14f, 0x1.6edb62p-9f, 0x1.b1751ap-11f,
+      -0x1.c0cf4ep-12f, -0x1.1032c8p-11f, -0x1.f347eep-13f, -0x1.8dcd28p-15f, 0x1.92108ep-16f,
+      0x1.13c90ap-15f, 0x1.840766p-16f, 0x1.ae9c6cp-17f, 0x1.a1f23ap-18f, 0x1.721e3cp-19f,
+      0x1.324dcp-20f}}};
+
+#endif
+
+}  // namespace flambeau::FLAM_TARGET
