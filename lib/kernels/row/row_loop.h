@@ -132,21 +132,30 @@ template <template <class> class F, class T> void row_entry(void* stream, const 
 
 #else
 
+template <class F> F row_functor(const RowArgs& a) {
+  F f{};
+  if constexpr (!std::is_empty_v<F>) memcpy(static_cast<void*>(&f), a.params, sizeof f);
+  return f;
+}
+
 template <template <class> class F, class T> void row_entry(void*, const void* p) {
   const RowArgs& a = *static_cast<const RowArgs*>(p);
-  F<T> f{};
-  if constexpr (!std::is_empty_v<F<T>>) memcpy(static_cast<void*>(&f), a.params, sizeof f);
-  if (a.inner) return row_tiles<F<T>, T>(f, a);
-  if constexpr (adds_rows<F<T>>) return rows_with_totals<F<T>, T>(f, a);
+  if (a.inner) return row_tiles<F<T>, T>(row_functor<F<T>>(a), a);
+  using E = typename HostRows<T>::Element;
+  const auto f = row_functor<F<E>>(a);
+  if constexpr (adds_rows<F<E>>) return rows_with_totals<F<E>, T>(f, a);
   // Flattened: a loop that calls what it does for an element would not become vectors.
-  const auto rows = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
-    const Scratch memory(keeps_halves<F<T>> ? size_t(a.n) * sizeof(float) : 0);
+  const auto work = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
+    const Scratch memory(keeps_halves<F<E>> ? size_t(a.n) * sizeof(float) : 0);
+    HostRows<T> rows(a, 1);
     for (int64_t i = begin; i < end; ++i) {
-      HostRow<Compute<T>> r{{a, i, a.n}, memory.as<Compute<T>>()};
+      rows.read(i, 1);
+      HostRow<Compute<E>> r{{rows.args, i, a.n}, memory.as<Compute<E>>()};
       f(r);
+      rows.write(i, 1);
     }
   };
-  parallel_for(a.rows, 16384 / (a.n + 16) + 1, rows);
+  parallel_for(a.rows, 16384 / (a.n + 16) + 1, work);
 }
 
 #endif

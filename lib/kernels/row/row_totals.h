@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/row/row_host.h"
+#include "kernels/row/row_widened.h"
 #include "kernels/scratch.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -114,7 +115,7 @@ template <class T> struct OperandTerms {
 };
 
 // What `Rows` rows that lie dense, from `row` on, add to all totals.
-template <int Rows, class F, class T>
+template <int64_t Rows, class F, class T>
 FLAM_FN void add_rows(const F& f, const RowArgs& a, int64_t row, const RowTotals& totals,
                       double* sums) {
   static_assert(Rows == 1 || Rows == 4);
@@ -134,21 +135,29 @@ FLAM_FN void add_rows(const F& f, const RowArgs& a, int64_t row, const RowTotals
   if (i < a.n) part(i, a.n - i);
 }
 
+inline constexpr int64_t kRowsAtOnce = 4;
+
 // The rows of a functor that adds to totals, one by one; those of a group then once more.
 template <class F, class T> void rows_with_totals(const F& f, const RowArgs& a) {
-  constexpr int group = 4;
-  const RowTotals totals(a, group);
+  using E = typename HostRows<T>::Element;
+  const RowTotals totals(a, kRowsAtOnce);
   const auto work = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
     double* const sums = totals.start(begin);
-    int64_t added = totals.any() ? begin : end;
-    for (int64_t i = begin; i < end; ++i) {
-      HostRow<Compute<T>> r{{a, i, a.n}, nullptr};
-      f(r);
-      if (i + 1 - added < group) continue;
-      add_rows<group, F, T>(f, a, added, totals, sums);
-      added = i + 1;
+    HostRows<T> rows(a, kRowsAtOnce);
+    for (int64_t i = begin, count; i < end; i += count) {
+      count = std::min(end - i, kRowsAtOnce);
+      rows.read(i, count);
+      for (int64_t k = i; k < i + count; ++k) {
+        HostRow<Compute<E>> r{{rows.args, k, a.n}, nullptr};
+        f(r);
+      }
+      if (totals.any() && count == kRowsAtOnce) {
+        add_rows<kRowsAtOnce, F, E>(f, rows.args, i, totals, sums);
+      } else if (totals.any()) {
+        for (int64_t k = i; k < i + count; ++k) add_rows<1, F, E>(f, rows.args, k, totals, sums);
+      }
+      rows.write(i, count);
     }
-    for (; added < end; ++added) add_rows<1, F, T>(f, a, added, totals, sums);
   };
   parallel_for(a.rows, totals.rows_in_block(), work);
   totals.join<T>();
