@@ -88,3 +88,28 @@ def test_an_output_may_be_changed(device):
     z.mul_(2.0)  # as in torch, where it is no part of what the gradient reads
     changed = torch.autograd.grad(z, layer.weight_hh_l0, slope)[0]
     assert np.allclose(changed.cpu().numpy(), 2 * kept.cpu().numpy(), 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("name", ["lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"])
+def test_cells_take_biases_that_go_with_their_rows(name, device):
+    torch.manual_seed(7)
+    gates = {"lstm": 4, "gru": 3}.get(name.split("_")[0], 1) * 6
+    x, h, c = (torch.randn(3, n).to(device).requires_grad_() for n in (5, 6, 6))
+    weights = [torch.randn(gates, n).to(device).requires_grad_() for n in (5, 6)]
+    row = torch.randn(gates).to(device)
+    state = [h, c] if name == "lstm_cell" else h
+
+    def run(*biases):
+        y = getattr(torch, name)(x, state, *weights, *biases)
+        y = torch.cat(y, 1) if name == "lstm_cell" else y
+        return [y, *torch.autograd.grad((y * y).sum(), [x, h, *weights])]
+
+    alike = [run(row, row), run(row.expand(3, gates), row), run(row, row.reshape(1, gates))]
+    for other in alike[1:]:
+        for got, expected in zip(other, alike[0]):
+            torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-5)
+    if name.startswith("rnn"):
+        whole = [torch.ones(*sizes, dtype=torch.int64).to(device) for sizes in ((2, 3), (2, 4))]
+        w = [torch.ones(4, n, dtype=torch.int64).to(device) for n in (3, 4)]
+        y = getattr(torch, name)(*whole, *w)
+        assert y.tolist() == [[7] * 4] * 2 if "relu" in name else y.dtype == torch.float32

@@ -182,6 +182,22 @@ void check_cell_state(const Op& op, const char* name, const Tensor& state, const
         " doesn't match ", name, " batch size ", state.size(0));
 }
 
+// A step in operations, which take biases of any shape that goes with the products, and integers.
+State composed_step(Kind kind, const Tensor& x, const State& s, const Weights& w) {
+  const Tensor of_input = linear(x, w.ih, w.b_ih), of_state = linear(s.h, w.hh, w.b_hh);
+  if (kind == Kind::tanh) return {tanh(add(of_input, of_state)), {}};
+  if (kind == Kind::relu) return {relu(add(of_input, of_state)), {}};
+  if (kind == Kind::gru) {
+    const std::vector<Tensor> i = chunk(of_input, 3, 1), h = chunk(of_state, 3, 1);
+    const Tensor reset = sigmoid(add(i[0], h[0])), update = sigmoid(add(i[1], h[1]));
+    const Tensor fresh = tanh(add(i[2], mul(reset, h[2])));
+    return {add(fresh, mul(update, sub(s.h, fresh))), {}};
+  }
+  const std::vector<Tensor> g = chunk(add(of_input, of_state), 4, 1);
+  const Tensor c = add(mul(sigmoid(g[1]), s.c), mul(sigmoid(g[0]), tanh(g[2])));
+  return {mul(sigmoid(g[3]), tanh(c)), c};
+}
+
 State cell(Kind kind, const Op& op, const Tensor& input, const State& state, const Weights& given) {
   const Call c{op, {input, state.h, state.c, given.ih, given.hh, given.b_ih, given.b_hh}};
   const Tensor& x = c[0];
@@ -197,6 +213,11 @@ State cell(Kind kind, const Op& op, const Tensor& input, const State& state, con
   const int64_t gates = gates_of(kind) * s.h.size(1);
   for (const Tensor& t : {w.ih, w.hh}) {
     check(t.size(0) == gates, Code::shape, op, ": expected weights of ", gates, " rows, got ", t);
+  }
+  const auto is_row = [&](const Tensor& b) { return !b || (b.dim() == 1 && b.size(0) == gates); };
+  const bool simple = kind == Kind::tanh || kind == Kind::relu;
+  if (!is_row(w.b_ih) || !is_row(w.b_hh) || (simple && !is_floating(x.dtype()))) {
+    return composed_step(kind, x, s, w);
   }
   return sequence(kind, x, s, w, {x.size(0)}, false).last;
 }
