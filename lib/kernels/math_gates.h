@@ -1,6 +1,6 @@
 // The sigmoid and tanh of a recurrent cell's gates: plain forms within 3 ULP, at half the price of
 // math.h's, because a step's time is made of five of them for each element, and what the state
-// adds up rounds as much. From -87 on the sigmoid stays at 2e-38. NaN stays NaN.
+// adds up rounds as much. Below -87 a gate is closed: its sigmoid is 0. NaN stays NaN.
 #pragma once
 #include "kernels/math.h"
 
@@ -30,7 +30,8 @@ FLAM_FN PlainPower plain_power(float x) {
 FLAM_FN float gate_sigmoid(float x) {
   const float size = fabs(x), y = __builtin_copysignf(87 < size ? 87 : size, x);
   const auto e = single::plain_power(-y);
-  return 1 / (1 + basic::multiply_add(e.unit, e.rest, e.unit));
+  const float open = 1 / (1 + basic::multiply_add(e.unit, e.rest, e.unit));
+  return x < -87 ? 0 : open;
 }
 FLAM_FN float gate_tanh(float x) {
   const float y = -2 * fabs(x);

@@ -100,9 +100,12 @@ def test_cells_take_biases_that_go_with_their_rows(name, device):
     state = [h, c] if name == "lstm_cell" else h
 
     def run(*biases):
-        y = getattr(torch, name)(x, state, *weights, *biases)
+        own = biases[0].clone().requires_grad_()
+        y = getattr(torch, name)(x, state, *weights, own, biases[1])
         y = torch.cat(y, 1) if name == "lstm_cell" else y
-        return [y, *torch.autograd.grad((y * y).sum(), [x, h, *weights])]
+        *slopes, of_bias = torch.autograd.grad((y * y).sum(), [x, h, *weights, own])
+        assert of_bias.shape == own.shape
+        return [y, *slopes, of_bias.reshape(-1, gates).sum(0)]
 
     alike = [run(row, row), run(row.expand(3, gates), row), run(row, row.reshape(1, gates))]
     for other in alike[1:]:

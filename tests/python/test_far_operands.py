@@ -76,7 +76,9 @@ def test_wide_windows_take_no_tables(device):
 
 
 @pytest.mark.parametrize("taps", [3, 5])
-@pytest.mark.parametrize("kind", ["dense", "outliers", "one pixel", "one gradient", "not finite"])
+@pytest.mark.parametrize(
+    "kind", ["dense", "outliers", "one pixel", "border", "one gradient", "not finite"]
+)
 def test_tiles_add_no_rounding_of_what_is_not_seen(device, taps, kind):
     torch.manual_seed(0)
     x, w = torch.randn(2, 24, 17, 34, dtype=torch.float64), torch.randn(40, 24, taps, taps).double()
@@ -86,6 +88,8 @@ def test_tiles_add_no_rounding_of_what_is_not_seen(device, taps, kind):
     elif kind == "one pixel":
         x *= torch.arange(34) == 7
         x[:, :, 1:] = 0
+    elif kind == "border":
+        x[:, :, :4] = x[:, :, :, -4:] = 0
     elif kind == "one gradient":
         grad *= torch.arange(17 * 34).reshape(17, 34) == 200
     elif kind == "not finite":
@@ -111,11 +115,15 @@ def test_running_sums_stay_finite_where_every_sum_is(device, dtype):
     huge = 1.5e308 if dtype == torch.float64 else 3e38
     x = torch.tensor([-huge, huge, huge, -huge, -huge, huge] * 8, dtype=dtype).to(device)
     assert torch.cumsum(x, 0).isfinite().all()
+    ends = torch.tensor([-huge, huge, huge, float("inf")], dtype=dtype).to(device)
+    assert torch.cumsum(ends, 0).isfinite().tolist() == [True, True, True, False]
 
 
 def test_running_products_come_back_from_small_numbers(device):
     x = torch.tensor([2.0**127] * 8 + [2.0**-149] * 8 + [2.0**127] * 8).to(device)
     assert torch.cumprod(x, 0)[16:18].tolist() == [2.0**-49, 2.0**78]
+    zeros = torch.tensor([0.0, 1e200, 1e200] + [1.0] * 300 + [1e200, 1e200], dtype=torch.float64)
+    assert not torch.cumprod(zeros.to(device), 0).any()
 
 
 def test_a_long_row_of_the_identity_has_its_one(device):
@@ -155,3 +163,35 @@ def test_gradients_of_normalisation_in_eval_round_once(device):
     y = norm(x)
     (grad,) = torch.autograd.grad(y, x, torch.full_like(y, 1e-3))
     assert grad.isfinite().all() and abs(grad[0, 0, 0, 0].item() - 94.9) < 0.2
+
+
+@pytest.mark.parametrize("rows,n", [(4, 64), (4, 16), (16, 64)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_gradients_of_norms_over_rows_are_sums(device, rows, n, dtype):
+    column = torch.tensor([1e8, 1, -1e8, 1] * (rows // 4), dtype=dtype)
+    huge = torch.tensor([3e38, 3e38, -3e38, -3e38] * (rows // 4), dtype=dtype)
+    for dy in (column, huge):
+        bias = torch.zeros(n, dtype=dtype).to(device).requires_grad_()
+        x = torch.randn(rows, n, dtype=dtype).to(device)
+        slope = dy.reshape(-1, 1).expand(rows, n).contiguous().to(device)
+        y = F.layer_norm(x, (n,), None, bias)
+        (of_bias,) = torch.autograd.grad(y, bias, slope)
+        assert of_bias.tolist() == slope.cpu().double().sum(0).tolist() or device != "cpu"
+
+
+def test_gradients_of_norms_pass_sums_beyond_float(device):
+    x = (torch.arange(64).reshape(1, 64) / 8).to(device).requires_grad_()
+    dy = torch.zeros(1, 64)
+    dy[0, 8], dy[0, 24], dy[0, 40], dy[0, 56] = 2e38, 2e38, -2e38, -2e38
+    (dx,) = torch.autograd.grad(F.layer_norm(x, (64,)), x, dy.to(device))
+    assert dx.isfinite().all() or device != "cpu"
+
+
+def test_closed_gates_let_nothing_through(device):
+    x, h = torch.zeros(1, 4).to(device), torch.zeros(1, 8).to(device)
+    c, w, u = torch.full((1, 8), 3e38), torch.zeros(32, 4), torch.zeros(32, 8)
+    bias = torch.zeros(32)
+    bias[8:16] = -float("inf")
+    operands = [t.to(device) for t in (w, u, bias, bias)]
+    after = torch.lstm_cell(x, [h, c.to(device)], *operands)[1]
+    assert after.tolist() == [[0.0] * 8]

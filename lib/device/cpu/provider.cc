@@ -38,8 +38,9 @@ Status memory_info(int, size_t* free_bytes, size_t* total_bytes) {
   return Status::ok;
 }
 
-// Segments start at a huge-page boundary: fewer page faults and translations. The last page of
-// several stays small ones, for a tensor seldom fills it.
+// Segments start at a huge-page boundary: fewer page faults and translations. The last one of
+// several is left to small pages, because what is asked for is rounded up to it: what nobody uses
+// of it takes no memory.
 constexpr size_t kHugePage = size_t(2) << 20;
 
 void* map_aligned(size_t bytes) {

@@ -3,6 +3,9 @@
 // that transforms do not serve, or with an output that is not finite, are made by plain sums:
 // transforms spread what is not finite, or overflows, over a tile.
 #pragma once
+#include <algorithm>
+#include <vector>
+
 #include "kernels/conv/conv_winograd_range.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -43,6 +46,10 @@ template <class T, int Taps> class WinogradProduct {
   }
 
  private:
+  struct Pixel {  // of the outputs of a line
+    int64_t line, row, column;
+  };
+
   // Place by place [channels, columns] of a strip.
   float* weights_of(int64_t strip) const {
     return weights_.as<float>() + strip * kPlaces * g_.channels;
@@ -68,20 +75,22 @@ template <class T, int Taps> class WinogradProduct {
   void block(int64_t group, int64_t line, int64_t end, float* images, float* products,
              float* pixels, WinogradLevels& levels) const {
     std::vector<char> served(size_t(end - line));
+    std::vector<Pixel> blind;
     for (int64_t l = line; l < end; ++l) {
       winograd_image_line(g_, p_, group, l, pixels, images + (l - line) * p_.across * images_.pitch,
                           images_);
       levels.read(pixels, p_.channels, g_.channels);
-      served[size_t(l - line)] = levels.even<Taps>(rows_of(l), g_.dim[2].count);
+      served[size_t(l - line)] = levels.even<Taps>(
+          rows_of(l), g_.dim[2].count, [&](int64_t i, int64_t j) { blind.push_back({l, i, j}); });
     }
-    const bool any = std::find(served.begin(), served.end(), true) != served.end();
+    const bool any = std::any_of(served.begin(), served.end(), [](char s) { return s != 0; });
     for (int64_t first = 0; any && first < g_.rows; first += kMicroColumns<float>) {
       const Strip<float> strip(p_.rows - first);
       multiply((end - line) * p_.across, weights_of(first), strip, images, products);
       for (int64_t l = line; l < end; ++l) {
         served[size_t(l - line)] &=
             outputs(group, l, first, strip.vectors,
-                    products + (l - line) * p_.across * products_.pitch, pixels);
+                    products + (l - line) * p_.across * products_.pitch, pixels, blind);
       }
     }
     for (int64_t l = line; l < end; ++l) {
@@ -116,7 +125,7 @@ template <class T, int Taps> class WinogradProduct {
 
   // A strip of a line's outputs; false where one is not finite.
   bool outputs(int64_t group, int64_t line, int64_t first, int vectors, const float* products,
-               float* pixels) const {
+               float* pixels, const std::vector<Pixel>& blind) const {
     const int64_t width = p_.across * kStep, row = line % p_.down * kStep;
     const bool relu = std::is_same_v<T, float> && g_.activation == Activation::relu;
     V check{};
@@ -134,6 +143,14 @@ template <class T, int Taps> class WinogradProduct {
               store_vector(to + (i * width + j) * kMicroColumns<float>, y);
             },
             [](const V(&m)[kTile], V(&y)[kStep]) { winograd_outputs(m, y); });
+      }
+    }
+    for (const Pixel& p : blind) {
+      if (p.line != line) continue;
+      for (int v = 0; v < vectors; ++v) {
+        const V y = load_vector(bias_.as<float>() + first + v * kLanes<float>);
+        store_vector(pixels + (p.row * width + p.column) * kMicroColumns<float> + v * kLanes<float>,
+                     relu ? (y < 0 ? V{} : y) : y);
       }
     }
     const TapBlock b{line / p_.down, group, 0, row, 0, 0, 0};

@@ -1,6 +1,7 @@
 // Where Winograd's transforms serve. All that comes out of a tile has the rounding of its greatest
-// element, also what does not see that element, so plain sums decide where a tile's elements are
-// too far apart. A pixel's level is its greatest magnitude over the channels.
+// element, also what does not see that element, so plain sums decide where a tile's pixels are too
+// far apart. A pixel's level is its greatest magnitude over the channels: channels, and taps, of
+// different scales are not looked for.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,11 +10,7 @@
 
 namespace flambeau::FLAM_TARGET {
 
-inline constexpr float kRange = 32;  // errors stay within 1e-5 of a sum of magnitudes
-
-struct WinogradBox {
-  int64_t top, bottom, left, right;  // the ends not included
-};
+inline constexpr float kRange = 8;  // errors stay at about 1e-5 of a sum of magnitudes
 
 // The levels of a line of square tiles, `size` rows of as many pixels as the tiles cover.
 class WinogradLevels {
@@ -44,44 +41,51 @@ class WinogradLevels {
     }
   }
 
-  // Whether every output sees an element that is not much less than its tile's greatest. One that
-  // sees nothing but zeros beside others does not, and so becomes exact.
-  template <int Taps> bool even(int64_t rows, int64_t columns) {
+  // Whether every output sees a pixel that is not much less than its tile's greatest, but for those
+  // that see only zeros, f(row, column), which are their bias.
+  template <int Taps, class F> bool even(int64_t rows, int64_t columns, const F& f) {
     greatest(0, size_, tile_);
     for (int64_t t = 0; t < columns; t += step_) {
       std::fill_n(tile_ + t, step_, *std::max_element(tile_ + t, tile_ + t + size_) / kRange);
     }
     int below = 0;
     for (int64_t i = 0; i < rows; ++i) {
+      int zeros = 0;
       greatest(i, i + Taps, line_);
       for (int64_t j = 0; j < columns; ++j) {
         float seen = line_[j];
 #pragma GCC unroll 4
         for (int b = 1; b < Taps; ++b) seen = std::max(seen, line_[j + b]);
-        below |= seen < tile_[j];
+        below |= (seen < tile_[j]) & (seen != 0);
+        zeros |= (seen == 0) & (tile_[j] != 0);
+        line_[j] = seen;
       }
+      for (int64_t j = 0; zeros && j < columns; ++j)
+        if (line_[j] == 0) f(i, j);
     }
     return !below;
   }
 
-  // The greatest level of every tile; negative where another within the box is much less.
-  void peaks(const WinogradBox& box, float* to) {
+  // The greatest level of every tile.
+  void peaks(float* to) {
     greatest(0, size_, tile_);
+    for (int64_t t = 0; t < tiles_; ++t)
+      to[t] = *std::max_element(tile_ + t * step_, tile_ + t * step_ + size_);
+  }
+
+  // Makes those negative whose tile has a pixel that is much less, but not 0.
+  void mark_apart(float* peaks) {
     std::fill_n(line_, length_, INFINITY);
-    for (int64_t i = box.top; i < box.bottom; ++i) {
+    for (int64_t i = 0; i < size_; ++i) {
 #pragma GCC ivdep
       for (int64_t j = 0; j < length_; ++j) {
-        line_[j] = std::min(line_[j], levels_[i * length_ + j]);
+        const float level = levels_[i * length_ + j];
+        line_[j] = std::min(line_[j], level == 0 ? INFINITY : level);
       }
     }
     for (int64_t t = 0; t < tiles_; ++t) {
-      const float most = *std::max_element(tile_ + t * step_, tile_ + t * step_ + size_);
-      float least = INFINITY;
-      for (int64_t j = std::max(box.left, t * step_); j < std::min(box.right, t * step_ + size_);
-           ++j) {
-        least = std::min(least, line_[j]);
-      }
-      to[t] = least < most / kRange ? -most : most;
+      const float least = *std::min_element(line_ + t * step_, line_ + t * step_ + size_);
+      if (least < peaks[t] / kRange) peaks[t] = -peaks[t];
     }
   }
 

@@ -44,15 +44,16 @@ template <class T, int Taps> class WinogradWeight {
   float* image_peaks() const { return gradients() + gradients_.bytes() / sizeof(float) + sums(); }
   float* gradient_peaks() const { return image_peaks() + p_.tiles(); }
 
-  // Whether tiles whose pixels are near each other add a multiple of what any tile does.
+  // Whether tiles whose pixels are near each other add a multiple of what any tile does, more than
+  // the tiles that share a pixel.
   bool even() const {
     double near = 0, most = 0;
     for (int64_t t = 0; t < p_.tiles(); ++t) {
-      const double image = image_peaks()[t], product = std::fabs(image * gradient_peaks()[t]);
+      const double image = image_peaks()[t], product = std::fabs(image) * gradient_peaks()[t];
       if (image > 0) near += product;
       most = std::max(most, product);
     }
-    return 4 * most <= near;
+    return 12 * most <= near;
   }
 
   void transform(int64_t group, int64_t line, int64_t count) const {
@@ -66,23 +67,16 @@ template <class T, int Taps> class WinogradWeight {
           winograd_image_line(g_, p_, group, line + i / 2, pixels.as<float>(),
                               images() + l * images_.pitch, images_);
           image.read(pixels.as<float>(), p_.channels, g_.channels);
-          image.peaks(inside(line + i / 2), image_peaks() + tile);
+          image.peaks(image_peaks() + tile);
+          image.mark_apart(image_peaks() + tile);
         } else {
           gradient_line(group, line + i / 2, pixels.as<float>(),
                         gradients() + l * gradients_.pitch);
           gradient.read(pixels.as<float>(), p_.rows, g_.rows);
-          gradient.peaks({0, kStep, 0, p_.across * kStep}, gradient_peaks() + tile);
+          gradient.peaks(gradient_peaks() + tile);
         }
       }
     });
-  }
-
-  // What a line's tiles have of the image, the rest is padding.
-  WinogradBox inside(int64_t line) const {
-    const TapDim &dh = g_.dim[1], &dw = g_.dim[2];
-    const int64_t top = -dh.first - line % p_.down * kStep, left = std::max<int64_t>(0, -dw.first);
-    return {std::clamp<int64_t>(top, 0, kTile), std::clamp<int64_t>(top + dh.size, 0, kTile), left,
-            dw.size - dw.first};
   }
 
   void gradient_line(int64_t group, int64_t line, float* pixels, float* to) const {

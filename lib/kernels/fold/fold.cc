@@ -110,6 +110,8 @@ void describe_axes(FoldArgs& a, const Split& s) {
 // outputs in their order follow memory, which jumps from run to run would not.
 int64_t walked_run(const FoldArgs& a, int64_t element) {
   if (a.columns || !a.kept || a.reduced < 2) return 1;
+  for (int d = 0; d < a.kept; ++d)
+    if (a.kept_in[d] == 0) return 1;  // expanded: little memory, many outputs
   const int last = a.reduced - 1;
   const int64_t run = a.reduced_size[last];
   const bool between = std::abs(a.reduced_in[0]) > std::abs(a.kept_in[a.kept - 1]);

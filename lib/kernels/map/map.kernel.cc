@@ -21,6 +21,7 @@ constexpr int64_t kLongRun = 128;
 constexpr int64_t kWholeRun = 32, kWhole = 16;
 // Of an operand that an inner run shares: what is filled once and used again and again.
 constexpr int64_t kSharedBytes = 256, kSharedRows = kBlockBytes / kSharedBytes;
+constexpr int64_t kWholePiece = 1024;
 constexpr int64_t kGrain = 16384, kPieces = 8;        // at least; of a launch, for each thread
 constexpr int64_t kTileRows = 16, kTileBytes = 1024;  // of a turned operand, in a block's type
 
@@ -338,7 +339,8 @@ void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop
     return run_turned(l);
   const auto run = !loop ? copy_rows : l.flat ? run_flat : by_rows ? run_rows : run_blocks;
   // Few pieces, for each has to start its streams; but whoever is late leaves some to others.
-  const int64_t piece = std::max(kGrain, a.numel / (kPieces * get_num_threads()));
+  const int64_t piece =
+      std::max(kGrain, a.numel / (kPieces * get_num_threads()) / kWholePiece * kWholePiece);
   // Whole runs, where they are short enough to be shared out as such.
   const int64_t grain = l.inner < piece ? piece / l.inner * l.inner : piece;
   parallel_for(a.numel, grain, [&](int64_t begin, int64_t end) { run(l, begin, end); });

@@ -55,36 +55,53 @@ template <class T> struct Batch {
   }
 };
 
-// The form's results in its lanes, the functor's in the others.
-template <class F, class OnLanes, class... V>
-FLAM_FN Lanes lanes_of_any(const F& f, const OnLanes& lanes, V... x) {
-  const __mmask16 usual = lanes.usual(x...);
-  float each[kLaneCount];
-  const std::tuple<V...> in{x...};
-  for (int l = 0; l < kLaneCount; ++l)
-    each[l] = std::apply([&](const auto&... v) { return f(float(v[l])...); }, in);
-  const Lanes own = load_vector(each);
-  const __mmask16 nan = _mm512_cmp_ps_mask(own, own, _CMP_UNORD_Q);
-  const Lanes y = _mm512_mask_mov_ps(own, nan, splat(__builtin_nanf("")));
-  return _mm512_mask_mov_ps(y, usual, lanes(x...));
-}
-
 template <class T> struct Padded {
   alignas(64) T at[Batch<T>::kCount] = {};
   Padded(const T* p, int64_t n) { memcpy(at, p, size_t(n) * sizeof(T)); }
   const T* begin() const { return at; }
 };
 
-// The first n of a batch of any numbers. Apart, for a call within the loop costs it registers.
-template <class Out, class... In, class F, class OnLanes>
-__attribute__((noinline)) void lanes_apart(const F& f, const OnLanes& lanes, int64_t n, Out* to,
+// The functor's own results, in a loop that the compiler vectorises.
+template <class F, class... In>
+__attribute__((noinline)) void functor_apart(const F& f, int64_t n, float* __restrict out,
+                                             const In*... in) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = f(in[i]...);
+}
+
+inline constexpr int64_t kApart = 256;  // at most, and whole batches
+
+// The first n of any numbers: the form's results in its lanes, the functor's in the others.
+template <class Out, class... In, class F, class OnLanes, size_t... I>
+__attribute__((noinline)) void lanes_apart(std::index_sequence<I...>, const F& f,
+                                           const OnLanes& lanes, int64_t n, Out* to,
                                            const In*... from) {
-  const std::tuple<Batch<In>...> x{Batch<In>(Padded<In>(from, n).begin())...};
-  Out y[Batch<Out>::kCount];
-  Batch<Out>([&](int i) {
-    return std::apply([&](const auto&... b) { return lanes_of_any(f, lanes, b.v[i]...); }, x);
-  }).store(y);
-  memcpy(to, y, size_t(n) * sizeof(Out));
+  constexpr int kCount = Batch<Out>::kCount;
+  alignas(64) float in[sizeof...(In)][kApart], own[kApart];
+  uint32_t usual = 0xffff;
+  for (int64_t i = 0; i < n; i += kCount) {
+    const int64_t m = std::min<int64_t>(kCount, n - i);
+    const std::tuple<Batch<In>...> x{Batch<In>(Padded<In>(from + i, m).begin())...};
+    for (int v = 0; v < Batch<Out>::kVectors; ++v) {
+      usual &= lanes.usual(std::get<I>(x).v[v]...);
+      (store_vector<float>(in[I] + i + v * kLaneCount, std::get<I>(x).v[v]), ...);
+    }
+  }
+  const bool all = usual == 0xffff;
+  if (!all) functor_apart<F>(f, (n + kCount - 1) / kCount * kCount, own, in[I]...);
+  for (int64_t i = 0; i < n; i += kCount) {
+    Out y[kCount];
+    Batch<Out>([&](int v) {
+      const int64_t at = i + v * kLaneCount;
+      const Lanes form = lanes(load_vector(in[I] + at)...);
+      if (all) return form;
+      const Lanes other = load_vector(own + at);
+      const __mmask16 nan = _mm512_cmp_ps_mask(other, other, _CMP_UNORD_Q);
+      return _mm512_mask_mov_ps(_mm512_mask_mov_ps(other, nan, splat(__builtin_nanf(""))),
+                                lanes.usual(load_vector(in[I] + at)...), form);
+    }).store(y);
+    memcpy(to + i, y, size_t(std::min<int64_t>(kCount, n - i)) * sizeof(Out));
+  }
 }
 
 // From element i on, up to the first batch that is not whole or not usual, whose place it returns.
@@ -111,9 +128,13 @@ __attribute__((noinline)) int64_t usual_lanes(const OnLanes& lanes, int64_t i, i
 template <class Out, class... In, class F, class OnLanes>
 void lanes_loop(const F& f, const OnLanes& lanes, int64_t n, Out* out, const In*... in) {
   constexpr int64_t kCount = Batch<Out>::kCount;
-  for (int64_t i = 0; i < n; i += kCount) {
+  for (int64_t i = 0, most = kCount; i < n;) {  // the more, the longer others follow one another
+    const int64_t first = i;
     i = usual_lanes<Out, In...>(lanes, i, n, out, in...);
-    if (i < n) lanes_apart(f, lanes, std::min(kCount, n - i), out + i, in + i...);
+    most = i - first > 4 * kCount ? kCount : std::min(2 * most, kApart);
+    const int64_t m = std::min(most, n - i);
+    if (m) lanes_apart(std::index_sequence_for<In...>{}, f, lanes, m, out + i, (in + i)...);
+    i += m;
   }
 }
 

@@ -252,13 +252,23 @@ FLAM_FN void add_columns(const F& f, const RowTotals& totals, const HostColumns<
   totals.each(sums, [&](int k, double* sum) __attribute__((always_inline)) {
     const int of = r.a.of[k];
     const auto own = r.template row_of<const T>(of < 0 ? k : of);
-    for (int64_t t = 0; t < r.n; ++t) {
-      double all = 0;
-      for (int c = 0; c < rows; ++c) {
-        const ColumnIndex i{t, c};
-        all += double(of < 0 ? term(i) : V(load(own + i)));
+    V line[kColumns];
+    const auto of_line = [&](const auto& at) __attribute__((always_inline)) {
+#pragma GCC ivdep
+      for (int c = 0; c < kColumns; ++c) line[c] = at(c);
+      if constexpr (std::is_same_v<V, float>) {
+        WideRow<Adding> row(Adding{});
+        row.add_dense(Adding{}, line, 0, rows, 0);
+        return row.total(Adding{}, rows);
+      } else {
+        double all = 0;
+        for (int c = 0; c < rows; ++c) all += line[c];
+        return all;
       }
-      sum[t] += all;
+    };
+    for (int64_t t = 0; t < r.n; ++t) {
+      sum[t] += of < 0 ? of_line([&](int c) { return V(term(ColumnIndex{t, c})); })
+                       : of_line([&](int c) { return V(load(own + ColumnIndex{t, c})); });
     }
   });
 }

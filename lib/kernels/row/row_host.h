@@ -1,5 +1,5 @@
-// A row on the host: one thread walks it and vectorises inside it. Terms in float are added by
-// fours, which loses no more than their own rounding did, and these sums in double.
+// A row on the host: one thread walks it and vectorises inside it. Terms computed in float are
+// added by fours in it and these sums in double; where that leaves float's range, all in double.
 #pragma once
 #include "base/thread_pool.h"
 #include "kernels/fold/fold_wide.h"
@@ -49,7 +49,8 @@ template <class V> struct HostRow : RowPlace {
 
   template <class F> FLAM_FN SameValue<double> sum(const F& f) const {
     if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<decltype(f(int64_t(0))), float>) {
-      return {sum_of_floats(f)};
+      const double total = sum_of_floats(f);
+      return {is_finite(total) ? total : sum_on_lanes(f)};
     } else {
       return {sum_on_lanes(f)};
     }
@@ -63,7 +64,9 @@ template <class V> struct HostRow : RowPlace {
         add_piece(f, i, terms, first);
         add_piece(g, i, terms, second);
       });
-      return {{first.total(Adding{}, n)}, {second.total(Adding{}, n)}};
+      const double one = first.total(Adding{}, n), other = second.total(Adding{}, n);
+      return {{is_finite(one) ? one : sum_on_lanes(f)},
+              {is_finite(other) ? other : sum_on_lanes(g)}};
     } else {
       return {sum(f), sum(g)};
     }
@@ -136,6 +139,8 @@ template <class V> struct HostRow : RowPlace {
   }
 
  private:
+  static FLAM_FN bool is_finite(double x) { return x - x == 0; }
+
   template <int N> static FLAM_FN V greatest_of(const V (&lane)[N]) {
     if constexpr (N == 1) {
       return lane[0];

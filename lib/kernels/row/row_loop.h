@@ -138,16 +138,13 @@ template <class F> F row_functor(const RowArgs& a) {
   return f;
 }
 
-template <template <class> class F, class T> void row_entry(void*, const void* p) {
-  const RowArgs& a = *static_cast<const RowArgs*>(p);
-  if (a.inner) return row_tiles<F<T>, T>(row_functor<F<T>>(a), a);
-  using E = typename HostRows<T>::Element;
-  const auto f = row_functor<F<E>>(a);
-  if constexpr (adds_rows<F<E>>) return rows_with_totals<F<E>, T>(f, a);
+// The rows one by one, read by Rows.
+template <class F, class Rows> void single_rows(const F& f, const RowArgs& a) {
+  using E = typename Rows::Element;
   // Flattened: a loop that calls what it does for an element would not become vectors.
   const auto work = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
-    const Scratch memory(keeps_halves<F<E>> ? size_t(a.n) * sizeof(float) : 0);
-    HostRows<T> rows(a, 1);
+    const Scratch memory(keeps_halves<F> ? size_t(a.n) * sizeof(float) : 0);
+    Rows rows(a, 1);
     for (int64_t i = begin; i < end; ++i) {
       rows.read(i, 1);
       HostRow<Compute<E>> r{{rows.args, i, a.n}, memory.as<Compute<E>>()};
@@ -156,6 +153,20 @@ template <template <class> class F, class T> void row_entry(void*, const void* p
     }
   };
   parallel_for(a.rows, 16384 / (a.n + 16) + 1, work);
+}
+
+template <template <class> class F, class T> void row_entry(void*, const void* p) {
+  const RowArgs& a = *static_cast<const RowArgs*>(p);
+  if (a.inner) return row_tiles<F<T>, T>(row_functor<F<T>>(a), a);
+  with_host_rows<T>(a, [&](auto tag) {
+    using Rows = typename decltype(tag)::type;
+    using Own = F<typename Rows::Element>;
+    if constexpr (adds_rows<Own>) {
+      rows_with_totals<Own, Rows, T>(row_functor<Own>(a), a);
+    } else {
+      single_rows<Own, Rows>(row_functor<Own>(a), a);
+    }
+  });
 }
 
 #endif

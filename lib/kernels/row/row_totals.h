@@ -35,10 +35,11 @@ class RowTotals {
 
   // f(operand, sums of it) for each that is wanted.
   template <class F> FLAM_FN void each(double* sums, const F& f) const {
+    int64_t before = 0;
     for (int k = 0; k < a.operands; ++k) {
       if (a.role[k] != RowRole::total || !a.data[k]) continue;
-      f(k, sums);
-      sums += a.n;
+      f(k, sums ? sums + before : nullptr);  // without rows there are none
+      before += a.n;
     }
   }
 
@@ -90,21 +91,13 @@ FLAM_FN void add_lines(const V (&line)[Lines][kTotalPiece], int64_t width, doubl
   }
 }
 
-// Elements [i, i + width) of what `Rows` rows add, given by a closure for each, which meet in
-// `Lines` lines before they become double: in pairs, or in fours where terms are rounded anyway.
-template <int Rows, int Lines, class V, class F>
+// Elements [i, i + width) of what `Rows` rows add, given by a closure for each.
+template <int Rows, class V, class F>
 FLAM_FN void add_terms(const F* term, int64_t i, int64_t width, double* sums) {
-  V line[Lines][kTotalPiece];
-  for (int p = 0; p < Lines; ++p) {
-    const auto at = [&](int r, int64_t l) __attribute__((always_inline)) {
-      return term[r + p * (Rows / Lines)](i + l);
-    };
+  V line[Rows][kTotalPiece];
+  for (int r = 0; r < Rows; ++r) {
 #pragma GCC ivdep
-    for (int64_t l = 0; l < width; ++l) {
-      if constexpr (Rows / Lines == 1) line[p][l] = at(0, l);
-      if constexpr (Rows / Lines == 2) line[p][l] = at(0, l) + at(1, l);
-      if constexpr (Rows / Lines == 4) line[p][l] = (at(0, l) + at(1, l)) + (at(2, l) + at(3, l));
-    }
+    for (int64_t l = 0; l < width; ++l) line[r][l] = term[r](i + l);
   }
   add_lines(line, width, sums);
 }
@@ -124,10 +117,10 @@ FLAM_FN void add_rows(const F& f, const RowArgs& a, int64_t row, const RowTotals
   const decltype(of_row(0)) terms[] = {of_row(0), of_row(1), of_row(2), of_row(3)};
   const auto part = [&](int64_t i, int64_t width) __attribute__((always_inline)) {
     totals.each(sums, [&](int k, double* sum) __attribute__((always_inline)) {
-      if (a.of[k] < 0) return add_terms<Rows, 1, Compute<T>>(terms, i, width, sum + i);
+      if (a.of[k] < 0) return add_terms<Rows, Compute<T>>(terms, i, width, sum + i);
       OperandTerms<T> own[Rows];
       for (int r = 0; r < Rows; ++r) own[r] = {place(r).template place<const T>(a.of[k])};
-      add_terms<Rows, (Rows + 1) / 2, Compute<T>>(own, i, width, sum + i);
+      add_terms<Rows, Compute<T>>(own, i, width, sum + i);
     });
   };
   int64_t i = 0;
@@ -138,12 +131,12 @@ FLAM_FN void add_rows(const F& f, const RowArgs& a, int64_t row, const RowTotals
 inline constexpr int64_t kRowsAtOnce = 4;
 
 // The rows of a functor that adds to totals, one by one; those of a group then once more.
-template <class F, class T> void rows_with_totals(const F& f, const RowArgs& a) {
-  using E = typename HostRows<T>::Element;
+template <class F, class Rows, class T> void rows_with_totals(const F& f, const RowArgs& a) {
+  using E = typename Rows::Element;
   const RowTotals totals(a, kRowsAtOnce);
   const auto work = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
     double* const sums = totals.start(begin);
-    HostRows<T> rows(a, kRowsAtOnce);
+    Rows rows(a, kRowsAtOnce);
     for (int64_t i = begin, count; i < end; i += count) {
       count = std::min(end - i, kRowsAtOnce);
       rows.read(i, count);
@@ -159,7 +152,7 @@ template <class F, class T> void rows_with_totals(const F& f, const RowArgs& a) 
       rows.write(i, count);
     }
   };
-  parallel_for(a.rows, totals.rows_in_block(), work);
+  parallel_for(a.rows, totals.any() ? totals.rows_in_block() : 16384 / (a.n + 16) + 1, work);
   totals.join<T>();
 }
 

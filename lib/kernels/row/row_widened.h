@@ -1,6 +1,6 @@
 // Rows of f16 as rows of float for the host's kernels, a few at a time: what is read is widened
 // before, what is written is rounded behind, each element once, by vectors, which gcc does not make
-// of that conversion.
+// of that conversion. Rows that leave the caches are read where they are.
 #pragma once
 #include "kernels/fold/widened.h"
 #include "kernels/map/map_element.h"
@@ -43,7 +43,7 @@ template <class T> class WidenedRows {
   void read(int64_t first, int64_t count) {
     for (int k = 0; k < args.operands; ++k) {
       if (!is_row(k) || !from_.stride[k]) continue;
-      for (int64_t r = 0; r < count && !args.output[k]; ++r) read_row(k, first + r, r);
+      for (int64_t r = 0; r < (args.output[k] ? 0 : count); ++r) read_row(k, first + r, r);
       args.data[k] = reinterpret_cast<char*>(block_[k]) - first * args.stride[k];
     }
   }
@@ -77,6 +77,14 @@ template <class T> class WidenedRows {
   float* block_[kRowOperands] = {};
 };
 
-template <class T> using HostRows = std::conditional_t<kWidens<T>, WidenedRows<T>, OwnRows<T>>;
+inline constexpr int64_t kWidenedTerms = 1 << 15;
+
+// f(tag of the way in which rows are read), by their length.
+template <class T, class F> void with_host_rows(const RowArgs& a, const F& f) {
+  if constexpr (kWidens<T>) {
+    if (a.n <= kWidenedTerms) return f(TypeTag<WidenedRows<T>>{});
+  }
+  f(TypeTag<OwnRows<T>>{});
+}
 
 }  // namespace flambeau::FLAM_TARGET

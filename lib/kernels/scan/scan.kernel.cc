@@ -1,7 +1,7 @@
 // The loops of running sums, products and logarithms of sums. They accumulate in a wider type and
 // round each result once. CUDA gives a line to a block that scans it piece by piece, by joins of
-// parts; where a part left the range of its type (`lost`) and nothing before it had, one thread
-// joins that piece in order, so that the results are the host's kind everywhere.
+// parts; where a part left the range of its type (`lost`), one thread joins that piece in order, so
+// that the results are the host's kind everywhere.
 #include "kernels/scan/scan.h"
 #include "kernels/math.h"
 #include "kernels/scan/scan_type.h"
@@ -20,7 +20,7 @@ struct JoinSums {
   static constexpr bool in_any_order =
       std::is_integral_v<ScanType<T>> || std::is_same_v<T, float> || std::is_same_v<T, Half>;
   template <class A> static FLAM_FN A zero() { return A(0); }
-  template <class A> static FLAM_FN bool lost(A a) { return a - a != A(0); }  // inf or NaN
+  template <class A> static FLAM_FN bool lost(A a, A) { return a - a != A(0); }  // inf or NaN
   template <class A> static FLAM_FN A join(A a, A b) {
     if constexpr (std::is_integral_v<A>) {
       return A(uint64_t(a) + uint64_t(b));
@@ -34,8 +34,8 @@ struct JoinProducts {
   // infinite or 0 where the whole is not.
   template <class T> static constexpr bool in_any_order = std::is_same_v<T, float>;
   template <class A> static FLAM_FN A zero() { return A(1); }
-  template <class A> static FLAM_FN bool lost(A a) {
-    return std::is_floating_point_v<A> && (a == A(0) || a - a != A(0));
+  template <class A> static FLAM_FN bool lost(A a, A before) {
+    return std::is_floating_point_v<A> && ((a == A(0) && before != A(0)) || a - a != A(0));
   }
   template <class A> static FLAM_FN A join(A a, A b) {
     if constexpr (std::is_integral_v<A>) {
@@ -50,7 +50,7 @@ struct JoinProducts {
 struct JoinLogSums {
   template <class T> static constexpr bool in_any_order = false;
   template <class A> static FLAM_FN A zero() { return A(-INFINITY); }
-  template <class A> static FLAM_FN bool lost(A) { return false; }
+  template <class A> static FLAM_FN bool lost(A, A) { return false; }
   template <class A> static FLAM_FN A join(A a, A b) {
     const A low = a < b ? a : b, high = a < b ? b : a;
     if (a != a || b != b) return a + b;
@@ -80,8 +80,8 @@ template <class J, class A> __device__ A scan_piece(A* piece, A before, A own) {
     __syncthreads();
   }
   piece[t] = J::join(before, piece[t]);
-  const bool any_lost = __syncthreads_or(J::lost(piece[t]));
-  if (any_lost && !__syncthreads_or(J::lost(own) || J::lost(before))) {
+  // Behind NaN all is NaN in any order.
+  if (__syncthreads_or(before == before && J::lost(piece[t], before))) {
     piece[t] = own;
     __syncthreads();
     if (t == 0) scan_in_order<J>(before, piece);

@@ -50,14 +50,14 @@ Tensor as_rows(const Tensor& x) {
 
 struct LinearBackward {
   Saved x, w;
+  Dims bias;
   static constexpr auto name = "AddmmBackward0";
   Tensors operator()(const Tensor& dy) const {
     const Tensor dy2 = as_rows(dy);
     Tensors g(3);
     if (wanted(0)) g[0] = reshape(matmul(dy2, w), x.unchecked().sizes());
     if (wanted(1)) g[1] = matmul(transpose(dy2, 0, 1), as_rows(x));
-    const int64_t first = 0;
-    if (wanted(2)) g[2] = sum(dy2, {&first, 1});
+    if (wanted(2)) g[2] = sum_to(dy2, bias);
     return g;
   }
 };
@@ -223,7 +223,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Into) {
   } else {
     run_gemm(op::linear, flat, rows, transposed(c[1]));
   }
-  return c.track(std::move(y), LinearBackward{c.save(c[0]), c.save(c[1])});
+  return c.track(std::move(y),
+                 LinearBackward{c.save(c[0]), c.save(c[1]), c[2] ? Dims(c[2].sizes()) : Dims{}});
 }
 
 }  // namespace flambeau::ops

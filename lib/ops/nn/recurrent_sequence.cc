@@ -37,10 +37,9 @@ Tensor turned(const Tensor& t) {
 // the product reads where it is, slab by slab in the first caches, instead of packing it anew.
 class StepProduct {
  public:
-  StepProduct(const Tensor& b, size_t steps) : b_(b) {
-    constexpr int64_t vector = 16;  // a rest that ends within one would be packed for each product
-    if (kernel_column(b.device()) != KernelColumn::host || is_half(b.dtype()) || steps < 4) return;
-    if (b.size(1) % vector != 0) return;
+  StepProduct(const Tensor& b, const Batches& steps) : b_(b) {
+    if (kernel_column(b.device()) != KernelColumn::host || is_half(b.dtype())) return;
+    if (!pays(b, steps)) return;
     strips_ = b.size(1) / kWidth;
     if (!in_strips()) return;
     whole_ = contiguous(by_strips(b));
@@ -61,6 +60,18 @@ class StepProduct {
 
  private:
   static constexpr int64_t kWidth = 32;
+
+  // Whether steps save what the copy costs: a single row reads b as fast where it is, unless strips
+  // stay in the second cache.
+  static bool pays(const Tensor& b, const Batches& steps) {
+    constexpr int64_t vector = 16;  // a rest that ends within one would be packed for each product
+    if (b.size(1) % vector != 0) return false;
+    int64_t rows = 0;
+    for (int64_t n : steps) rows += n;
+    const int64_t bytes = int64_t(b.element_size()), strip = b.size(0) * kWidth * bytes;
+    if (rows == int64_t(steps.size()) && b.numel() * bytes > 1 << 20) return false;
+    return rows >= (strip > 1 << 16 || b.size(1) % kWidth != 0 ? 64 : 16);
+  }
 
   // Of a matrix, or of a row that is added to all of one.
   Tensor by_strips(const Tensor& t) const {
@@ -161,7 +172,7 @@ struct Made {
 class Projection {
  public:
   Projection(const Steps& steps, const Tensor& x, const Tensor& w, const Tensor& bias)
-      : steps_(steps), x_(x), bias_(bias), product_(turned(w), steps.size()) {
+      : steps_(steps), x_(x), bias_(bias), product_(turned(w), steps.count) {
     constexpr int64_t elements = 1 << 14;
     limit_ = product_.in_strips() ? elements / std::max<int64_t>(x.size(1), 1) : x.size(0);
     for (int64_t n : steps.count) limit_ = std::max(limit_, n);
@@ -230,7 +241,7 @@ Made make(const Call& c, Recurrence kind, const Steps& steps, bool keep) {
   const Tensor projected = gru          ? dense(projection.rows(), weight.size(0))
                            : parts == 1 ? m.states
                                         : m.gates;
-  const StepProduct across(turned(weight), steps.size());
+  const StepProduct across(turned(weight), steps.count);
   for (size_t i = 0; i < steps.size(); ++i) {
     const size_t t = steps.made(i);
     const int64_t n = steps.count[t];
@@ -388,7 +399,7 @@ struct SequenceBackward {
     const Device device = v.states.device();
     const Tensor none = zeros(Dims{std::max(width, v.h.size(1))}, dtype, device);
     const Tensor dy = d_states ? contiguous(d_states) : none;
-    const StepProduct back(v.weight, steps.size());
+    const StepProduct back(v.weight, steps.count);
     Walked w{{}, {}, {}, zeros_as(v.h), v.c ? zeros_as(v.c) : v.c};
     w.gates = flambeau::empty(Dims{rows, parts}, dtype, device);
     w.state = kind == Recurrence::gru ? flambeau::empty_like(w.gates) : w.gates;
