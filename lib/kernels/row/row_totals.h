@@ -79,33 +79,35 @@ class RowTotals {
 
 inline constexpr int64_t kTotalPiece = 64;
 
-// sums[i] += what lines hold there.
-template <class V, int Lines>
-FLAM_FN void add_lines(const V (&line)[Lines][kTotalPiece], int64_t width, double* sums) {
-  if constexpr (std::is_same_v<V, float>) {
-    const char* first = reinterpret_cast<const char*>(line);
-    fold_lines<Lines>(Adding{}, first, sizeof line[0], width, nullptr, sums);
+// sums[i] += what lines `stride` bytes apart hold there.
+template <int Lines, class T>
+FLAM_FN void add_lines(const T* line, int64_t stride, int64_t width, double* sums) {
+  const char* first = reinterpret_cast<const char*>(line);
+  if constexpr (std::is_same_v<T, float>) {
+    fold_lines<Lines>(Adding{}, first, stride, width, nullptr, sums);
   } else {
-    for (int r = 0; r < Lines; ++r)
-      for (int64_t l = 0; l < width; ++l) sums[l] += double(line[r][l]);
-  }
-}
-
-// Elements [i, i + width) of what `Rows` rows add, given by a closure for each.
-template <int Rows, class V, class F>
-FLAM_FN void add_terms(const F* term, int64_t i, int64_t width, double* sums) {
-  V line[Rows][kTotalPiece];
-  for (int r = 0; r < Rows; ++r) {
+    for (int r = 0; r < Lines; ++r) {
+      const T* x = reinterpret_cast<const T*>(first + r * stride);
 #pragma GCC ivdep
-    for (int64_t l = 0; l < width; ++l) line[r][l] = term[r](i + l);
+      for (int64_t l = 0; l < width; ++l) sums[l] += double(load(x + l));
+    }
   }
-  add_lines(line, width, sums);
 }
 
-template <class T> struct OperandTerms {
-  const T* p;
-  FLAM_FN Compute<T> operator()(int64_t i) const { return load(p + i); }
-};
+// Elements [i, i + width) of what `Rows` rows add, given by a closure for each; in `Lines` lines,
+// half as many where terms are rounded themselves and may meet in pairs before they become double.
+template <int Rows, int Lines, class V, class F>
+FLAM_FN void add_terms(const F* term, int64_t i, int64_t width, double* sums) {
+  V line[Lines][kTotalPiece];
+  for (int r = 0; r < Lines; ++r) {
+#pragma GCC ivdep
+    for (int64_t l = 0; l < width; ++l) {
+      if constexpr (Lines == Rows) line[r][l] = term[r](i + l);
+      if constexpr (Lines < Rows) line[r][l] = term[r](i + l) + term[r + Lines](i + l);
+    }
+  }
+  add_lines<Lines>(line[0], sizeof line[0], width, sums);
+}
 
 // What `Rows` rows that lie dense, from `row` on, add to all totals.
 template <int64_t Rows, class F, class T>
@@ -117,10 +119,9 @@ FLAM_FN void add_rows(const F& f, const RowArgs& a, int64_t row, const RowTotals
   const decltype(of_row(0)) terms[] = {of_row(0), of_row(1), of_row(2), of_row(3)};
   const auto part = [&](int64_t i, int64_t width) __attribute__((always_inline)) {
     totals.each(sums, [&](int k, double* sum) __attribute__((always_inline)) {
-      if (a.of[k] < 0) return add_terms<Rows, Compute<T>>(terms, i, width, sum + i);
-      OperandTerms<T> own[Rows];
-      for (int r = 0; r < Rows; ++r) own[r] = {place(r).template place<const T>(a.of[k])};
-      add_terms<Rows, Compute<T>>(own, i, width, sum + i);
+      if (a.of[k] < 0) return add_terms<Rows, (Rows + 1) / 2, Compute<T>>(terms, i, width, sum + i);
+      const int own = a.of[k];
+      add_lines<Rows>(place(0).template place<const T>(own) + i, a.stride[own], width, sum + i);
     });
   };
   int64_t i = 0;

@@ -82,8 +82,8 @@ LOOPS = {
     "rsqrt": of_map("pointwise", "Rsqrt", 1),
     "abs": of_map("pointwise", "Abs", 1),
     "round": of_map("pointwise", "Round", 1),
-    "softmax": Loop("ops/nn/rows", r"row_entry<\S*::Softmax, float>", 4),
-    "layer norm": Loop("ops/nn/rows", r"row_entry<\S*::LayerNorm, float>", 4),
+    "softmax": Loop("ops/nn/rows", r"single_rows<\S*::Softmax<float>, \S*::OwnRows<float>", 4),
+    "layer norm": Loop("ops/nn/rows", r"single_rows<\S*::LayerNorm<float>, \S*::OwnRows<float>", 4),
     "sum of rows": Loop("kernels/fold/fold", r"fold_rows<\S*::SumOf<float>, float>", 4),
     "sum of columns": Loop("kernels/fold/fold", r"fold_columns<\S*::SumOf<float>, float>", 4),
 }
