@@ -134,11 +134,37 @@ def test_a_part_has_the_numbers_of_the_whole(name, dtype, device):
     numbers = lambda t: t.cpu().float().numpy()
     whole = numbers(call(x))
     wide = numbers(call(x.float()).to(x.dtype))
-    assert np.allclose(whole, wide, rtol=2.0**-7, atol=1e-7, equal_nan=True)
+    near = {"float32": 2.0**-22, "bfloat16": 2.0**-7, "float16": 2.0**-10}[dtype]
+    assert np.allclose(whole, wide, rtol=near, atol=1e-7, equal_nan=True)
     for n in (1, 15, 16, 17, 31, 32, 33, 63, 65, 100):
         assert np.array_equal(numbers(call(x[:n])), whole[:n], equal_nan=True), n
         assert np.array_equal(numbers(call(x[3 : 3 + n])), whole[3 : 3 + n], equal_nan=True), n
         assert np.array_equal(numbers(call(x[::2][:n])), whole[::2][:n], equal_nan=True), n
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["silu", "gelu"])
+def test_a_part_has_the_slopes_of_the_whole(name, dtype, device):
+    """By two operands, in half types rounded once from the float slope."""
+    call = cases.function(ROWS[name])
+    kind = getattr(flambeau, dtype)
+    x = np.concatenate([[np.inf, -np.inf, 0.0, -0.0], np.linspace(-30, 30, 4001)])
+    x, dy = (flambeau.tensor(t).to(kind).to(device) for t in (x, np.cos(np.arange(x.size))))
+
+    def slopes(x, dy):
+        x = x.clone().requires_grad_()
+        return flambeau.autograd.grad(call(x), x, dy)[0].cpu()
+
+    whole = slopes(x, dy)
+    once = slopes(x.float(), dy.float()).to(kind).float().numpy()
+    apart = np.abs(whole.float().numpy() - once)
+    ulp = {"float32": 2.0**-22, "bfloat16": 2.0**-7, "float16": 2.0**-10}[dtype]
+    with np.errstate(invalid="ignore"):
+        assert not (apart > ulp * np.abs(once) + 6e-8).any()
+    for n in (1, 15, 17, 32, 33, 65, 100, 300):
+        for part in (slice(n), slice(3, 3 + n)):
+            some = slopes(x[part], dy[part])
+            assert np.array_equal(some.float(), whole[part].float(), equal_nan=True), (n, part)
 
 
 LENGTHS = (1, 7, 100, 4097, 1_000_003)

@@ -34,7 +34,7 @@ template <class T> struct Batch {
     for (int i = 0; i < kVectors; ++i) v[i] = f(i);
   }
 
-  FLAM_FN void store(T* p) const {  // NaN is the usual one
+  FLAM_FN void store(T* p) const {  // NaN is the usual one, or has no bits that rounding carries
     if constexpr (std::is_same_v<T, float>) {
       store_vector<float>(p, v[0]);
     } else if constexpr (std::is_same_v<T, Half>) {

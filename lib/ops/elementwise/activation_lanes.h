@@ -1,6 +1,7 @@
 // The sigmoid and SiLU on vectors, and GELU by pieces of the normal distribution's tail: at most 1
-// ULP, SiLU 2 (tests/ops/test_precision.py), 2^-14 for results of a half type. Where these end they
-// are the functions of one number.
+// ULP, SiLU 2 (tests/ops/test_precision.py), 2^-14 for results of a half type; slopes, whose errors
+// grow with the operand, are the same for all types. Where these end they are the functions of one
+// number.
 #pragma once
 #include "kernels/math.h"
 #include "ops/elementwise/pieces_normal.h"
@@ -71,8 +72,8 @@ template <bool kRough> struct SiluOnLanes : SigmoidOnLanes<kRough> {
   FLAM_FN Lanes operator()(Lanes x) const { return x * SigmoidOnLanes<kRough>::operator()(x); }
 };
 
-template <bool kRough> struct SiluSlopeOnLanes {
-  SigmoidOnLanes<kRough> sigmoid;
+template <bool> struct SiluSlopeOnLanes {
+  SigmoidOnLanes<false> sigmoid;
   FLAM_FN __mmask16 usual(Lanes, Lanes x) const { return sigmoid.usual(x); }
   FLAM_FN Lanes operator()(Lanes dy, Lanes x) const {
     const Lanes s = sigmoid(x);
@@ -93,13 +94,13 @@ template <bool kRough> struct GeluOnLanes {
 };
 
 // The slope at -a is a tail, too: 1 less it is the one at a.
-template <bool kRough> struct GeluSlopeOnLanes {
+template <bool> struct GeluSlopeOnLanes {
   static constexpr float kEnd = kGeluSlopeTail.end;
   FLAM_FN __mmask16 usual(Lanes, Lanes x) const {  // at infinity it is NaN
     return _mm512_mask_cmp_ps_mask(at_least(x, -kEnd), x, splat(__builtin_inff()), _CMP_LT_OQ);
   }
   FLAM_FN Lanes operator()(Lanes dy, Lanes x) const {
-    const Lanes tail = value_of(piece<kRough ? 6 : 8>(kGeluSlopeTail, size_upto(x, kEnd)));
+    const Lanes tail = value_of(piece<8>(kGeluSlopeTail, size_upto(x, kEnd)));
     return dy * _mm512_mask_sub_ps(tail, is_positive(x), splat(1.0f), tail);
   }
 };
