@@ -25,7 +25,7 @@ FLAM_FN float exp_below(float x) { return exp(x); }
 #endif
 FLAM_FN double exp_below(double x) { return exp(x); }
 
-// To 2^-18, for results of a half type; of 0 it is 1.
+// To 2^-18 (2^-17 without fused multiply-add), for results of a half type; of 0 it is 1.
 #if !defined(__CUDACC__)
 FLAM_FN float rough_exp_below(float x) {
   using namespace basic;

@@ -1,7 +1,7 @@
 // Functions by pieces, for processors with AVX-512: a polynomial in the distance from the middle of
-// one of 16 pieces, whose terms are picked out of registers by one permutation each (of two
-// registers it would compete with the products on AMD's processors). No exponential,
-// no division, and fewer terms than any formula for the whole has. Middles are chosen so that the
+// one of 16 pieces, whose terms are picked out of a register by one permutation each; out of two
+// registers that would compete with the products on AMD's processors. There is no exponential, no
+// division, and fewer terms than any formula for the whole has. Middles are chosen so that the
 // function's value there is a float to 2^-31; the other terms are minimax, rounded from the highest
 // down with the lower ones fitted anew.
 #pragma once
