@@ -1,6 +1,7 @@
 // The pool: idle workers spin for a moment, then sleep on a futex (std::atomic::wait). A loop is
-// published as one job; each worker joins it, claims chunks with one fetch_add, and leaves. The
-// caller returns when all chunks are done and every worker that joined has left, so the job may
+// published as one job; each worker joins it, claims chunks with one fetch_add, first of its own
+// share, the same places in every loop over as many chunks, which its caches may still hold, then of
+// others', and leaves. The caller returns when all chunks are done and every worker that joined has left, so the job may
 // live on its stack.
 #include "base/thread_pool.h"
 
@@ -24,26 +25,34 @@ namespace {
 
 const Carried<int> carried_inline([]() -> int& { return detail::t_inline; });
 
+// The chunks that a thread begins with. Whoever has none left goes on with another's.
+struct alignas(64) Share {
+  std::atomic<int64_t> next{0};
+  int64_t end = 0;
+};
+
 struct Job {
-  int64_t n, grain, chunks;
+  int64_t n, grain;
   detail::ChunkFn fn;
   void* f;
-  std::atomic<int64_t> next{0};
   std::atomic<bool> failed{false};
   std::exception_ptr error = nullptr;
 
-  Job(int64_t n, int64_t grain, detail::ChunkFn fn, void* f)
-      : n(n), grain(grain), chunks((n + grain - 1) / grain), fn(fn), f(f) {}
-
-  void work() noexcept {
+  void work(std::vector<Share>& shares, size_t own) noexcept {
     InlineLoops nested;
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) {
-      if (failed.load(std::memory_order_relaxed)) continue;
-      try {
-        fn(f, i * grain, std::min(n, (i + 1) * grain));
-      } catch (...) {
-        if (!failed.exchange(true)) error = std::current_exception();
-      }
+    for (size_t k = 0; k < shares.size(); ++k) {
+      Share& share = shares[(own + k) % shares.size()];
+      for (int64_t i; (i = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
+        chunk(i);
+    }
+  }
+
+  void chunk(int64_t i) noexcept {
+    if (failed.load(std::memory_order_relaxed)) return;
+    try {
+      fn(f, i * grain, std::min(n, (i + 1) * grain));
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
     }
   }
 };
@@ -79,10 +88,11 @@ class Pool {
     std::unique_lock lock(use_, std::try_to_lock);
     if (!lock) return false;
     if (workers_.empty()) start_workers();
+    share_out((job.n + job.grain - 1) / job.grain);
     gate_.store(reinterpret_cast<uintptr_t>(&job), std::memory_order_seq_cst);
     generation_.fetch_add(1, std::memory_order_seq_cst);
     if (sleeping_.load(std::memory_order_seq_cst) > 0) generation_.notify_all();
-    job.work();
+    job.work(shares_, 0);
     gate_.store(0, std::memory_order_seq_cst);  // no one joins any more
     for (int spins = 0; inside_.load(std::memory_order_acquire) != 0;)
       if (++spins < kSpins)
@@ -95,6 +105,7 @@ class Pool {
   // In a forked child there are no workers; it starts its own when it needs them.
   void forget_workers() {
     new (&workers_) std::vector<std::thread>;  // the parent's threads are not ours to join
+    new (&shares_) std::vector<Share>;
     new (&use_) std::mutex;
     gate_ = 0;
     inside_ = 0;
@@ -111,9 +122,18 @@ class Pool {
                    [] { pthread_atfork(nullptr, nullptr, [] { instance().forget_workers(); }); });
     const uint32_t seen = generation_;
     try {
-      for (int i = 1; i < threads_; ++i) workers_.emplace_back([this, seen] { serve(seen); });
+      for (int i = 1; i < threads_; ++i) workers_.emplace_back([this, seen, i] { serve(seen, i); });
     } catch (
         const std::system_error&) {  // the caller can do all the work: fewer workers are no failure
+    }
+  }
+
+  void share_out(int64_t chunks) {
+    const int64_t count = threads_;
+    if (int64_t(shares_.size()) != count) shares_ = std::vector<Share>(count);
+    for (int64_t i = 0; i < count; ++i) {
+      shares_[i].next.store(chunks * i / count, std::memory_order_relaxed);
+      shares_[i].end = chunks * (i + 1) / count;
     }
   }
 
@@ -126,10 +146,11 @@ class Pool {
     stop_ = false;
   }
 
-  void serve(uint32_t seen) {
+  void serve(uint32_t seen, size_t own) {
     while (!stop_.load(std::memory_order_acquire)) {
       inside_.fetch_add(1, std::memory_order_seq_cst);
-      if (auto* job = reinterpret_cast<Job*>(gate_.load(std::memory_order_seq_cst))) job->work();
+      if (auto* job = reinterpret_cast<Job*>(gate_.load(std::memory_order_seq_cst)))
+        job->work(shares_, own);
       inside_.fetch_sub(1, std::memory_order_seq_cst);
       for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen;
            ++spins)
@@ -145,6 +166,7 @@ class Pool {
 
   std::mutex use_;
   std::vector<std::thread> workers_;
+  std::vector<Share> shares_;
   std::atomic<int> threads_{default_threads()};
   std::atomic<uintptr_t> gate_{0};
   std::atomic<uint32_t> generation_{0};
@@ -171,14 +193,15 @@ void set_num_threads(int n) {
 
 namespace detail {
 
+static void run_inline(int64_t n, int64_t grain, ChunkFn fn, void* f) {
+  for (int64_t begin = 0; begin < n; begin += grain) fn(f, begin, std::min(n, begin + grain));
+}
+
 void run_chunks(int64_t n, int64_t grain, ChunkFn fn, void* f) {
   Pool& pool = Pool::instance();
-  if (t_inline > 0 || pool.threads() == 1) {
-    for (int64_t begin = 0; begin < n; begin += grain) fn(f, begin, std::min(n, begin + grain));
-    return;
-  }
-  Job job(n, grain, fn, f);
-  if (!pool.run(job)) job.work();
+  if (t_inline > 0 || pool.threads() == 1) return run_inline(n, grain, fn, f);
+  Job job{n, grain, fn, f};
+  if (!pool.run(job)) return run_inline(n, grain, fn, f);
   if (job.failed) std::rethrow_exception(job.error);
 }
 

@@ -44,6 +44,41 @@ TEST_F(ThreadPool, ChunksDoNotDependOnTheNumberOfThreads) {
   }
 }
 
+// Each thread begins where it began in the loop before: its caches may hold what is there.
+TEST_F(ThreadPool, EveryThreadBeginsInItsOwnPart) {
+  set_num_threads(2);
+  const auto caller = std::this_thread::get_id();
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> begun{0};
+    std::atomic<int64_t> first[2] = {-1, -1};
+    parallel_for(100, 1, [&](int64_t i, int64_t) {
+      std::atomic<int64_t>& own = first[std::this_thread::get_id() != caller];
+      if (own != -1) return;
+      own = i;
+      ++begun;
+      while (begun < 2) std::this_thread::yield();
+    });
+    EXPECT_EQ(first[0], 0);
+    EXPECT_EQ(first[1], 50);
+  }
+}
+
+TEST_F(ThreadPool, WhoIsFreeTakesTheRestOfOthers) {
+  set_num_threads(2);
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> done{0};
+  std::set<int64_t> of_caller;
+  parallel_for(100, 1, [&](int64_t i, int64_t) {
+    if (std::this_thread::get_id() == caller) {
+      of_caller.insert(i);
+    } else {  // the worker is held up in the first chunk that it takes
+      while (done < 99) std::this_thread::yield();
+    }
+    ++done;
+  });
+  EXPECT_GE(of_caller.size(), 99u);
+}
+
 TEST_F(ThreadPool, NothingToDo) {
   parallel_for(0, 10, [](int64_t, int64_t) { FAIL(); });
   parallel_for(-5, 10, [](int64_t, int64_t) { FAIL(); });
