@@ -1,8 +1,7 @@
 // The pool: idle workers spin for a moment, then sleep on a futex (std::atomic::wait). A loop is
 // published as one job; each worker joins it, claims chunks with one fetch_add, first of its own
-// share, the same places in every loop over as many chunks, which its caches may still hold, then of
-// others', and leaves. The caller returns when all chunks are done and every worker that joined has left, so the job may
-// live on its stack.
+// share, whose places its caches may still hold, then of others', and leaves. The caller returns
+// when all chunks are done and every worker that joined has left, so the job may live on its stack.
 #include "base/thread_pool.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // The one pool of threads for data-parallel loops. Work is cut into fixed chunks that do not depend
 // on how many threads there are. Every thread begins with its own part of them, the same part in
-// loops alike, and whoever is free goes on with another's; the caller can do everything itself, so a
-// busy machine costs nothing but speed. Loops inside loops run on the thread they are in.
+// loops alike, and whoever is free goes on with another's; the caller can do everything itself, so
+// a busy machine costs nothing but speed. Loops inside loops run on the thread they are in.
 #pragma once
 #include <cstdint>
 #include <exception>

@@ -1,9 +1,11 @@
 // Copies and fills between any two devices. The order: work already on both current streams comes
 // first. The host side: pinned memory with non_blocking is read or written when the copy runs, and
 // the block remembers the copy; everything else is safe to touch when the call returns.
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/thread_pool.h"
 #include "device/allocator.h"
 #include "device/call.h"
 #include "device/graph.h"
@@ -46,10 +48,21 @@ void order_or_wait(Stream s, F&& order) {
   }
 }
 
+// As many pieces as threads, so that each stays long: long ones are moved past the caches.
+template <class F> void in_pieces(size_t bytes, const F& work) {
+  constexpr int64_t kLeast = 1 << 19, kLine = 64;
+  const int64_t n = int64_t(bytes), threads = get_num_threads();
+  const int64_t piece = std::max(kLeast, (n / threads + kLine) / kLine * kLine);
+  parallel_for(n, piece, [&](int64_t begin, int64_t end) { work(begin, size_t(end - begin)); });
+}
+
 void copy_on_host(void* dst, const void* src, size_t bytes) {
   for (const void* side : {static_cast<const void*>(dst), src})
     if (Block* b = pinned_block(side)) wait_for_host_access(b);
-  std::memmove(dst, src, bytes);
+  auto* to = static_cast<char*>(dst);
+  auto* from = static_cast<const char*>(src);
+  if (to < from + bytes && from < to + bytes) return void(std::memmove(dst, src, bytes));
+  in_pieces(bytes, [&](int64_t at, size_t n) { std::memcpy(to + at, from + at, n); });
 }
 
 void copy_with_host(Device d, const void* host, Copy c, bool non_blocking) {
@@ -108,8 +121,8 @@ void fill_bytes(void* dst, Device d, int value, size_t bytes) {
   if (bytes == 0) return;
   if (d.is_cpu()) {
     if (Block* b = pinned_block(dst)) wait_for_host_access(b);
-    std::memset(dst, value, bytes);
-    return;
+    return in_pieces(
+        bytes, [&](int64_t at, size_t n) { std::memset(static_cast<char*>(dst) + at, value, n); });
   }
   const Stream s = current_stream(resolve(d));
   const probe::Launch mark(s.device, nullptr);
