@@ -122,6 +122,7 @@ class Emitter:
         self._call(f, params, "    ", "self" if f.in_place else "new", self._values(params))
         self.emit("", "")
         self._rename(name, public)
+        self._direct(f, name, params)
         plain = signature(params, [word for word in extra if not word.endswith("=_UNSET")])
         if plain != written:
             self.emit(f"{name}.__wrapped__ = _Signature({plain!r})", "")
@@ -271,6 +272,22 @@ class Emitter:
         """Several tensors as the result, which `out=` takes as a tuple."""
         return len(f.outs) > 1 and all("flam_tensor *" in p.type for p in f.outs)
 
+    def _direct(self, f, name, params):
+        """C's function for operands alone, which calls with nothing but tensors come down to."""
+        operands = [p for p in params if p.required]
+        if (
+            not operands
+            or any(p.kind != "tensor" or p.nullable for p in operands)
+            or self._owner(f, "new") != "_own(Tensor, "
+            or f.in_place
+            or f.blocks
+            or f.name in ITSELF
+        ):
+            return
+        c = f.c if operands == f.params else self.api.shorter.get(f.c)
+        if c:
+            self.emit(f"{name}._direct = _fast.flam_{c}, {len(operands)}", "")
+
     def _rename(self, name, public):
         self.emit(f'{name}.__name__ = {name}.__qualname__ = "{public}"', "")
 
@@ -375,6 +392,7 @@ class Emitter:
             "",
         )
         self._rename(f"_F_{f.name}", f.name)
+        self._direct(f, f"_F_{f.name}", f.params)
 
     # ---- the module
 

@@ -81,6 +81,11 @@ class Api:
         # Of two C functions of one operation Python has the one that takes more, under the name of
         # the other.
         extended = {f["extends"] for f in self.raw["functions"]}
+        self.shorter = {
+            f["name"].removeprefix("flam_"): f["extends"].removeprefix("flam_")
+            for f in self.raw["functions"]
+            if f["extends"]
+        }
         self.targets = {f["name"]: f["target"] for f in self.raw["functions"] if f["extends"]}
         self.functions = [
             self._function(f) for f in self.raw["functions"] if f["name"] not in extended

@@ -15,11 +15,7 @@
 #include <stdint.h>
 #include <structmember.h>
 
-typedef struct {
-  PyObject_HEAD
-  PyObject *handle; /* CFFI's pointer; None or NULL where nothing is owned */
-  int remembered;   /* whether `objects` may have an entry of it */
-} Owner;
+#include "owner.h"
 
 static PyTypeObject *owner_type, *tensor_type;
 static PyObject *release_name; /* the class attribute that holds the release function */
@@ -135,8 +131,7 @@ static PyType_Spec tensor_spec = {
     .slots = tensor_slots,
 };
 
-/* A new object of `cls` that owns `handle`, whose count is stolen; None for a NULL pointer. */
-static PyObject *owned(PyObject *cls, PyObject *handle) {
+PyObject *flambeau_owned(PyObject *cls, PyObject *handle) {
   int there = PyObject_IsTrue(handle);
   if (there <= 0) {
     Py_DECREF(handle);
@@ -180,7 +175,7 @@ static PyObject *own(PyObject *module, PyObject *const *arguments, Py_ssize_t co
   (void)module;
   if (!enough(count, 2) || !is_owner_class(arguments[0])) return NULL;
   PyObject *handle = called(arguments + 1, count - 1);
-  return handle == NULL ? NULL : owned(arguments[0], handle);
+  return handle == NULL ? NULL : flambeau_owned(arguments[0], handle);
 }
 
 /* Weakly, in `objects`, until it ends: a tensor, or those of a list. */
@@ -214,7 +209,7 @@ static PyObject *own_view(PyObject *module, PyObject *const *arguments, Py_ssize
   (void)module;
   if (!enough(count, 3) || !is_owner_class(arguments[0])) return NULL;
   PyObject *handle = called(arguments + 2, count - 2);
-  PyObject *view = handle == NULL ? NULL : owned(arguments[0], handle);
+  PyObject *view = handle == NULL ? NULL : flambeau_owned(arguments[0], handle);
   if (view != NULL && view != Py_None && remember(arguments[1]) != 0) Py_CLEAR(view);
   return view;
 }
@@ -225,7 +220,7 @@ static PyObject *taken(PyObject *classes, PyObject *const *cells, Py_ssize_t cou
   PyObject *made = PyTuple_New(count), *zero = PyLong_FromLong(0);
   for (Py_ssize_t i = 0; i < count && made != NULL; ++i) {
     PyObject *cls = PyTuple_GetItem(classes, i), *one = PyObject_GetItem(cells[i], zero);
-    if (one != NULL && cls != Py_None) one = owned(cls, one);
+    if (one != NULL && cls != Py_None) one = flambeau_owned(cls, one);
     if (one == NULL)
       Py_CLEAR(made);
     else
@@ -308,62 +303,6 @@ static PyObject *exchange(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-/* ---- functions as torch shows them ----------------------------------------------------------- */
-
-/* `functools.partial` with the name that it is shown by, and no method of a class that holds it.
-   Python's own subclasses of it are called more slowly before 3.12. */
-static PyObject *shown_repr(PyObject *self) {
-  PyObject *name = PyObject_GetAttrString(self, "__name__");
-  PyObject *text = name == NULL ? NULL : PyUnicode_FromFormat("<function %S at %p>", name, self);
-  Py_XDECREF(name);
-  return text;
-}
-
-static PyObject *shown_get(PyObject *self, PyObject *instance, PyObject *type) {
-  (void)instance, (void)type;
-  Py_INCREF(self);
-  return self;
-}
-
-static PyObject *shown_signature(PyObject *self, void *unused) {
-  (void)unused;
-  PyObject *inspect = PyImport_ImportModule("inspect");
-  PyObject *function = inspect == NULL ? NULL : PyObject_GetAttrString(self, "func");
-  PyObject *found = NULL;
-  if (function != NULL) found = PyObject_CallMethod(inspect, "signature", "O", function);
-  Py_XDECREF(function);
-  Py_XDECREF(inspect);
-  return found;
-}
-
-static PyGetSetDef shown_members[] = {
-    {"__signature__", shown_signature, NULL, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
-static PyType_Slot shown_slots[] = {
-    {Py_tp_doc, "A function under the name that torch shows it by."},
-    {Py_tp_repr, shown_repr},
-    {Py_tp_descr_get, shown_get},
-    {Py_tp_getset, shown_members},
-    {0, NULL},
-};
-
-static PyType_Spec shown_spec = {
-    .name = "flambeau._flambeau_owner.Function",
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = shown_slots,
-};
-
-static PyObject *shown_type(void) {
-  PyObject *functools = PyImport_ImportModule("functools");
-  PyObject *partial = functools == NULL ? NULL : PyObject_GetAttrString(functools, "partial");
-  PyObject *found = partial == NULL ? NULL : PyType_FromSpecWithBases(&shown_spec, partial);
-  Py_XDECREF(partial);
-  Py_XDECREF(functools);
-  return found;
-}
-
 static PyMethodDef functions[] = {
     {"own", (PyCFunction)(void (*)(void))own, METH_FASTCALL,
      "own(cls, function, *args): an object of `cls` that owns the handle which `function(*args)`\n"
@@ -419,7 +358,7 @@ PyMODINIT_FUNC PyInit__flambeau_owner(void) {
   if (alive != NULL) PyObject_GC_UnTrack(alive);
   if (release_name == NULL || add(module, "TensorOwner", (PyObject *)tensor_type) != 0 ||
       add(module, "alive", alive) != 0 || add(module, "Owner", (PyObject *)owner_type) != 0 ||
-      add(module, "objects", objects) != 0 || add(module, "Function", shown_type()) != 0)
+      add(module, "objects", objects) != 0 || flambeau_add_functions(module) != 0)
     Py_CLEAR(module);
   return module;
 }

@@ -10,6 +10,7 @@ if(NOT Python_Development.SABIModule_FOUND)
 elseif(cffi_sources)
   python_add_library(flambeau_python MODULE USE_SABI 3.10 ${cffi_sources}
                      ${PROJECT_SOURCE_DIR}/bindings/python/owner.c
+                     ${PROJECT_SOURCE_DIR}/bindings/python/function.c
                      ${PROJECT_SOURCE_DIR}/bindings/python/scope.c)
   set_target_properties(flambeau_python PROPERTIES OUTPUT_NAME _flambeau PREFIX "" SUFFIX .abi3.so
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python SKIP_BUILD_RPATH ON

@@ -61,14 +61,14 @@ print("done")
 
 # Functions that a program took before it defined its class, and those of modules loaded after it.
 ASKED = """
-import functools
 import flambeau as torch
 from flambeau.nn import functional as F
+from flambeau._library import owner
 from flambeau.overrides import _UNASKED
 
 def functions(space):
     found = [(name, getattr(space, name)) for name in dir(space) if not name.startswith("_")]
-    return [f for name, f in found if isinstance(f, functools.partial) and name not in _UNASKED]
+    return [f for name, f in found if isinstance(f, owner.Function) and name not in _UNASKED]
 
 before = functions(torch) + functions(F) + functions(torch.linalg)
 class Asked(torch.Tensor):

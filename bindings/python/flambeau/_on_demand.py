@@ -2,6 +2,7 @@
 the import stays short; and what a name stands for during a block."""
 
 import contextlib
+import functools
 import importlib
 import types
 
@@ -14,12 +15,24 @@ def shown(function, module, name):
     """A function under its name in a module of torch's; what is no plain function as it is."""
     if not isinstance(function, types.FunctionType):
         return function
-    made, named = owner.Function(function), {"__name__": name, "__qualname__": name}
+    made = owner.Function(function, *getattr(function, "_direct", ()))
+    named = {"__name__": name, "__qualname__": name}
     named |= {"__doc__": function.__doc__, "__module__": module}
     made.__dict__.update(named, __reduce_ex__=lambda protocol: name)
     _every.append(made)
     for change in _change:
         change(made)
+    return made
+
+
+def method(function, direct=()):
+    """The function as a method, which calls C at once where it is given tensors alone: `direct`,
+    C's function and how many it takes, else the function's own."""
+    direct = direct or getattr(function, "_direct", ())
+    if not direct:
+        return function
+    made = owner.Method(function, *direct)
+    made.__dict__.update((name, getattr(function, name)) for name in functools.WRAPPER_ASSIGNMENTS)
     return made
 
 

@@ -4,6 +4,7 @@ number; what is neither goes to the method of the same arguments."""
 from ._call import _NUMBERS, _fast, _own, _raise, _scalar
 from ._factory import as_tensor
 from ._gen import ops
+from ._on_demand import method
 from ._tensor import Tensor
 
 _METHODS = ops.TENSOR
@@ -60,7 +61,7 @@ def _binary(name):
             return function(self, _operand(other)) if _fit(self, other) else NotImplemented
         return _raise() if t is None else t
 
-    return operator
+    return method(operator, (c, 2))
 
 
 def _reflected(name):
@@ -129,10 +130,10 @@ for _names, _make in (
     (_ASSIGN, _in_place),
     (_REFLECTED, _reflected),
     (_SWAPPED, _binary),
-    (_UNARY, _METHODS.get),
+    (_UNARY, lambda name: method(_METHODS[name])),
 ):
     for _name, _method in _names.items():
         setattr(Tensor, f"__{_name}__", _make(_method))
-Tensor.__matmul__ = __matmul__
+Tensor.__matmul__ = method(__matmul__, (_c_matmul, 2))
 # Operators and the methods of the same arguments that they stand for.
 STAND_FOR = {"matmul": "matmul"} | _BINARY | _COMPARE | _UNARY

@@ -9,6 +9,7 @@ from . import _call, _deprecated, _printing
 from ._call import _NULL, _blocking, _fast, _own, _raise, ffi, owner, wrap
 from ._gen import api, ops
 from ._memory_format import clone, contiguous, formatted, is_contiguous, laid_out, resize_
+from ._on_demand import method
 from ._thread_state import ThreadState
 from ._types import (
     BY_CODE,
@@ -551,7 +552,8 @@ for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "bo
 Tensor.char, Tensor.byte = _cast(NAMES["int8"]), _cast(NAMES["uint8"])
 for _name, _method in ops.TENSOR.items():
     if _name not in Tensor.__dict__:
-        setattr(Tensor, _name, _method)
+        setattr(Tensor, _name, method(_method))
 _printing.PLAIN.add(Tensor)
+owner.call_with(Tensor, _raise)
 for _part in (_call, ops, api, *ops.PARTS):
     _part.Tensor = Tensor

@@ -167,7 +167,7 @@ def _ask_first(shown):
     if shown.__name__ not in _UNASKED:
         asking = _asking(shown.func)
         asking._shown = shown
-        shown.__setstate__((asking, (), {}, vars(shown)))
+        shown.func = asking
 
 
 @functools.cache
