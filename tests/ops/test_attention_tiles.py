@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from attention import attend, causal
 
+from tests.harness.gen import api
+
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 3e-5, torch.float16: 1e-2, torch.bfloat16: 8e-2}
 # Batch and heads, queries, keys, width, and whether causal: rows and batches that do not divide,
 # keys that nobody sees, one dimension of batch and none.
@@ -69,23 +71,26 @@ def test_values_and_gradients(case, dtype, kind, device, batch_of):
 
 
 @pytest.mark.parametrize("heads_inside", [False, True])
-@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("kind", ["none", "causal", "by head", "by row"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_shared_heads(dtype, is_causal, heads_inside, device):
+def test_shared_heads(dtype, kind, heads_inside, device):
     """Several heads of q with one of k and v; odd widths, values of another, any order."""
 
     def operand(n, heads, width):
-        sizes = (1, n, heads, width) if heads_inside else (1, heads, n, width)
+        sizes = (2, n, heads, width) if heads_inside else (2, heads, n, width)
         t = torch.randn(sizes, device=device).to(dtype)
         return (t.transpose(1, 2) if heads_inside else t).requires_grad_()
 
     q, k, v = operand(70, 4, 13), operand(81, 2, 13), operand(81, 2, 9)
-    slope = torch.randn(1, 4, 70, 9, device=device).to(dtype)
+    slope = torch.randn(2, 4, 70, 9, device=device).to(dtype)
+    sizes = {"by head": (2, 4, 70, 81), "by row": (70, 1)}.get(kind)
+    mask = torch.randn(sizes, device=device).to(dtype) if sizes else None
     call = torch.nn.functional.scaled_dot_product_attention
 
     def all_of(q, k, v, **options):
         leaves = [t.detach().requires_grad_() for t in (q, k, v)]
-        y = call(*leaves, is_causal=is_causal, **options)
+        added = None if mask is None else mask.to(q.dtype)
+        y = call(*leaves, attn_mask=added, is_causal=kind == "causal", **options)
         return [y.detach(), *torch.autograd.grad(y, leaves, slope.to(y.dtype))]
 
     got = all_of(q, k, v, enable_gqa=True)
@@ -95,6 +100,19 @@ def test_shared_heads(dtype, is_causal, heads_inside, device):
     for g, w in zip(got, [*apart[:2], *sums]):
         limit = TOLERANCE[dtype] * max(1, w.abs().max().item())
         assert g.shape == w.shape and (g.double() - w).abs().max() <= limit
+
+
+def test_shared_heads_are_not_repeated(device):
+    """Backward takes memory for tiles and gradients; 32 copies of k and v would be 16 MiB each."""
+    q = torch.randn(1, 32, 128, 64, device=device, requires_grad=True)
+    k, v = (torch.randn(1, 1, 2048, 64, device=device, requires_grad=True) for _ in range(2))
+    call = torch.nn.functional.scaled_dot_product_attention
+    y = call(q, k, v, enable_gqa=True).sum()
+    place = q.device
+    api.memory_reset_peak_stats(place)
+    before = api.memory_allocated(place)
+    y.backward()
+    assert api.memory_max_allocated(place) - before < 16 << 20
 
 
 def test_a_mask_with_a_gradient(device):

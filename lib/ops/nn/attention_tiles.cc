@@ -2,161 +2,26 @@
 // product, softmax and product, and backward computes their weights again, so that memory grows
 // with the length and not with its square. A row sees all its keys at once, so neither a running
 // maximum nor a saved sum is needed; a causal tile leaves out the keys after its last row. Half
-// types are widened by tile. Tiles do not depend on the number of threads. The host goes forward in
-// a kernel of its own (kernels/attention).
+// types are widened by tile. The host goes forward in a kernel of its own (kernels/attention).
 // Rabe and Staats, "Self-attention Does Not Need O(n^2) Memory" (2021); Dao, Fu, Ermon, Rudra and
 // Re, "FlashAttention" (2022).
 #include "ops/nn/attention_tiles.h"
 
-#include <cmath>
+#include <vector>
 
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
-#include "ops/formula.h"
-#include "ops/nn/rows.h"
+#include "ops/nn/attention_cut.h"
 
 namespace flambeau::ops {
 
 namespace {
 
 constexpr Op kOp = op::scaled_dot_product_attention;
-// Scores of a tile: such that the host's caches hold them, and such that a device is busy.
-constexpr int64_t kHostScores = 1 << 18, kDeviceScores = 1 << 26;
-constexpr int64_t kRows = 64;  // fewer leave products inefficient
-
-// As [batch, heads, rows, columns], without history.
-Tensor lifted(const Tensor& t) {
-  Dims sizes(t.sizes()), strides(t.strides());
-  while (sizes.size() < 4) {
-    sizes.insert(0, 1);
-    strides.insert(0, 0);
-  }
-  return alias(t, sizes, strides, t.offset());
-}
-
-// Entries [first, first + n) of a dimension; all where t repeats its only one.
-Tensor part(const Tensor& t, size_t d, int64_t first, int64_t n) {
-  if (t.sizes()[d] == 1) return t;
-  Dims sizes(t.sizes());
-  sizes[d] = n;
-  return alias(t, sizes, t.strides(), t.offset() + first * t.strides()[d]);
-}
-
-Tensor turned(const Tensor& t) {
-  Dims sizes(t.sizes()), strides(t.strides());
-  std::swap(sizes[2], sizes[3]);
-  std::swap(strides[2], strides[3]);
-  return alias(t, sizes, strides, t.offset());
-}
-
-// Uninitialised, as a projection of several heads wants it: heads of one place of the sequence lie
-// side by side.
-Tensor by_places(DimsView sizes, Dtype dtype, Device device) {
-  if (sizes.size() < 4) return flambeau::empty(sizes, dtype, device);
-  const int64_t h = sizes[1], l = sizes[2], e = sizes[3];
-  return flambeau::empty_strided(sizes, Dims{l * h * e, e, h * e, 1}, dtype, device);
-}
-
-// How a launch is cut. Gradients are summed over the tiles of one piece of the batch.
-struct Cut {
-  Dtype dtype;     // computed in
-  size_t dim;      // of the batch that is cut
-  int64_t pieces;  // its size
-  int64_t piece, rows, length, keys;
-  bool causal;
-
-  Cut(const Tensor& q, const Tensor& k, bool is_causal)
-      : dtype(q.dtype()),
-        dim(q.size(0) > 1 ? 0 : 1),
-        pieces(q.size(int64_t(dim))),
-        length(q.size(2)),
-        keys(k.size(2)),
-        causal(is_causal) {
-    const bool host = kernel_column(q.device()) == KernelColumn::host;
-    const int64_t heads = q.size(0) * q.size(1) / pieces;
-    if (is_half(dtype) && host) dtype = Dtype::f32;
-    const int64_t budget =
-        std::max<int64_t>((host ? kHostScores : kDeviceScores) / heads / keys, 1);
-    rows = std::min(length, std::max(kRows, causal && host ? kRows : budget));
-    piece = std::min(pieces, std::max<int64_t>(budget / rows, 1));
-  }
-  int64_t seen(int64_t row, int64_t n) const { return causal ? std::min(row + n, keys) : keys; }
-};
-
-// One piece of an operand, in the type that is computed in.
-Tensor taken(const Cut& cut, const Tensor& t, int64_t first, int64_t n) {
-  const Tensor own = part(t, cut.dim, first, n);
-  if (own.dtype() == cut.dtype) return own;
-  const Tensor wide = flambeau::empty(own.sizes(), cut.dtype, t.device());
-  run_cast(wide, own);
-  return wide;
-}
-
-// Where a piece of a result is written: in place, or widened and to be given back.
-Tensor place_of(const Cut& cut, const Tensor& t, int64_t first, int64_t n) {
-  const Tensor own = part(t, cut.dim, first, n);
-  return t.dtype() == cut.dtype ? own : flambeau::empty(own.sizes(), cut.dtype, t.device());
-}
-
-void give_back(const Cut& cut, const Tensor& t, int64_t first, int64_t n, const Tensor& from) {
-  if (t.dtype() != cut.dtype) run_cast(part(t, cut.dim, first, n), from);
-}
-
-// What is added to the scores of each tile, by dimension 2 its rows.
-struct Mask {
-  Tensor added;
-  int64_t last_row = 0;  // of a causal one, where its last tile begins
-
-  Mask(const Cut& cut, const Tensor& mask, Device device) {
-    if (cut.causal) {
-      last_row = (cut.length - 1) / cut.rows * cut.rows;
-      const Tensor later =
-          triu(ones(Dims{cut.rows, last_row + cut.rows}, Dtype::boolean, device), last_row + 1);
-      added = lifted(masked_fill(zeros(later.sizes(), cut.dtype, device), later, num(-INFINITY)));
-    } else if (mask) {
-      added = lifted(to_dtype(mask, cut.dtype));
-    }
-  }
-  Tensor tile(const Cut& cut, int64_t first, int64_t n, int64_t row, int64_t rows) const {
-    if (!added) return added;
-    if (!cut.causal) return part(part(added, cut.dim, first, n), 2, row, rows);
-    return part(part(added, 2, 0, rows), 3, last_row - row, cut.seen(row, rows));
-  }
-};
-
-// Dense memory for the scores of any tile.
-struct Scores {
-  Tensor memory;
-  Scores(const Cut& cut, const Tensor& q)
-      : memory(flambeau::empty(
-            Dims{cut.piece * (q.size(0) * q.size(1) / cut.pieces) * cut.rows * cut.keys}, cut.dtype,
-            q.device())) {}
-  Tensor like(const Tensor& q, int64_t keys) const {
-    const Dims sizes{q.size(0), q.size(1), q.size(2), keys};
-    return alias(memory, sizes, contiguous_strides(sizes), 0);
-  }
-};
 
 void weights_of(const Tensor& w, const Tensor& q, const Tensor& k, const Tensor& mask) {
   run_gemm(kOp, w, q, turned(k), {.c = mask ? &mask : nullptr});
   run_row(kOp, kSoftmax, w.dtype(), -1, {out_row(w), row(w)}, {1.0});
-}
-
-// A head of k or v for every head of q.
-Tensor for_each_head(const Tensor& t, const Tensor& q) {
-  if (q.dim() < 3 || t.size(-3) == q.size(-3)) return t;
-  return repeat_interleave(t, q.size(-3) / t.size(-3), int64_t{-3});
-}
-
-// The gradient of what for_each_head was given.
-Tensor of_shared_heads(const Tensor& slope, const Tensor& t) {
-  if (slope.dim() < 3 || t.size(-3) == slope.size(-3)) return slope;
-  Dims sizes(slope.sizes());
-  const size_t heads = sizes.size() - 3;
-  sizes.insert(heads + 1, sizes[heads] / t.size(-3));
-  sizes[heads] = t.size(-3);
-  const int64_t shared = -3;
-  return sum(reshape(slope, sizes), {&shared, 1}, false);
 }
 
 void forward_by_tiles(const Tensor& y, const Tensor& lq, const Tensor& lk, const Tensor& lv,
@@ -193,19 +58,26 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
     const Tensor mask = added ? lifted(to_dtype(added, dtype)) : added;
     run_attention(kOp, {y, lq, lifted(k), lifted(v), mask}, o.scale, o.causal);
   } else {
-    forward_by_tiles(y, lq, lifted(for_each_head(k, q)), lifted(for_each_head(v, q)), added, o);
+    const Tensor lk = lifted(k), lv = lifted(v), mask = added ? lifted(added) : added;
+    const int64_t places = sharing(lq, lk);
+    for (int64_t i = 0; i < places; ++i) {
+      const auto own = [&](const Tensor& t) { return t ? of_place(t, places, i) : t; };
+      forward_by_tiles(own(y), own(lq), lk, lv, own(mask), o);
+    }
   }
   return result;
 }
 
 // Gradients of one piece of the batch.
 struct Piece {
-  Tensor q, k, v, dy, dq, dk, dv;  // q scaled
+  Tensor q{}, k{}, v{}, dy{}, dq{}, dk{}, dv{};  // q scaled
+  bool begun = false;                            // dk and dv hold the sums of other heads of q
 };
 
 void backward_piece(const Cut& cut, const Piece& p, const Mask& mask, int64_t first,
                     const Scores& weights, const Scores& slopes, double scale) {
-  if (cut.seen(cut.length - cut.rows, cut.rows) < cut.keys) {  // keys that no query sees
+  const bool unseen = cut.seen(cut.length - cut.rows, cut.rows) < cut.keys;  // keys, by all queries
+  if (unseen && !p.begun) {
     zero_(p.dk);
     zero_(p.dv);
   }
@@ -216,14 +88,37 @@ void backward_piece(const Cut& cut, const Piece& p, const Mask& mask, int64_t fi
     const auto keys = [&](const Tensor& t) { return part(t, 2, 0, seen); };
     const Tensor q = tile(p.q), dy = tile(p.dy), k = keys(p.k), dk = keys(p.dk), dv = keys(p.dv);
     const Tensor w = weights.like(q, seen), s = slopes.like(q, seen);
+    const bool first_sum = at == last && !p.begun;
     weights_of(w, q, k, mask.tile(cut, first, n, at, rows));
-    run_gemm(kOp, dv, turned(w), dy, {.c = at == last ? nullptr : &dv});
+    run_gemm(kOp, dv, turned(w), dy, {.c = first_sum ? nullptr : &dv});
     run_gemm(kOp, s, dy, turned(keys(p.v)));
     run_row(kOp, kSoftmaxBackward, s.dtype(), -1, {out_row(s), row(s), row(w)});
-    run_gemm(kOp, dk, turned(s), q, {.c = at == last ? nullptr : &dk});
+    run_gemm(kOp, dk, turned(s), q, {.c = first_sum ? nullptr : &dk});
     run_gemm(kOp, tile(p.dq), s, k, {.alpha = scale});
   }
 }
+
+// Of one piece of k and v, all the heads of q that share them one after the other.
+struct Shared {
+  const Cut& cut;
+  const std::vector<Mask>& masks;
+  const Scores &weights, &slopes;
+  double scale;
+
+  void backward(const Tensor& dy, const Tensor& q, const Tensor& dq, Piece p, int64_t first,
+                int64_t n) const {
+    const int64_t places = int64_t(masks.size());
+    for (int64_t i = 0; i < places; ++i) {
+      const Tensor result = of_place(dq, places, i);
+      p.q = mul(taken(cut, of_place(q, places, i), first, n), num(scale));
+      p.dy = taken(cut, of_place(dy, places, i), first, n);
+      p.dq = place_of(cut, result, first, n);
+      p.begun = i > 0;
+      backward_piece(cut, p, masks[size_t(i)], first, weights, slopes, scale);
+      give_back(cut, result, first, n, p.dq);
+    }
+  }
+};
 
 Tensors backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
                  const Tensor& added, const AttentionOptions& o) {
@@ -231,25 +126,43 @@ Tensors backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tenso
   const Tensor* const of[] = {&q, &k, &v};
   for (size_t i = 0; i < 3; ++i) grads[i] = by_places(of[i]->sizes(), q.dtype(), q.device());
   const Tensor lq = lifted(q), lk = lifted(k), lv = lifted(v), ly = lifted(dy);
-  const Tensor dq = lifted(grads[0]), dk = lifted(grads[1]), dv = lifted(grads[2]);
-  const Cut cut(lq, lk, o.causal);
-  const Mask mask(cut, added, q.device());
-  const Scores weights(cut, lq), slopes(cut, lq);
+  const Tensor dk = lifted(grads[1]), dv = lifted(grads[2]);
+  const int64_t places = sharing(lq, lk);
+  const Tensor one = of_place(lq, places, 0), all = added ? lifted(added) : added;
+  const Cut cut(one, lk, o.causal);
+  std::vector<Mask> masks;
+  for (int64_t i = 0; i < places; ++i)
+    masks.emplace_back(cut, all ? of_place(all, places, i) : all, q.device());
+  const Scores weights(cut, one), slopes(cut, one);
+  const Shared shared{cut, masks, weights, slopes, o.scale};
   for (int64_t first = 0; first < cut.pieces; first += cut.piece) {
     const int64_t n = std::min(cut.piece, cut.pieces - first);
-    const Piece p{mul(taken(cut, lq, first, n), num(o.scale)),
-                  taken(cut, lk, first, n),
-                  taken(cut, lv, first, n),
-                  taken(cut, ly, first, n),
-                  place_of(cut, dq, first, n),
-                  place_of(cut, dk, first, n),
-                  place_of(cut, dv, first, n)};
-    backward_piece(cut, p, mask, first, weights, slopes, o.scale);
-    give_back(cut, dq, first, n, p.dq);
+    const Piece p{.k = taken(cut, lk, first, n),
+                  .v = taken(cut, lv, first, n),
+                  .dk = place_of(cut, dk, first, n),
+                  .dv = place_of(cut, dv, first, n)};
+    shared.backward(ly, lq, lifted(grads[0]), p, first, n);
     give_back(cut, dk, first, n, p.dk);
     give_back(cut, dv, first, n, p.dv);
   }
   return grads;
+}
+
+// A head of k or v for every head of q, where the gradients have gradients.
+Tensor for_each_head(const Tensor& t, const Tensor& q) {
+  if (q.dim() < 3 || t.size(-3) == q.size(-3)) return t;
+  return repeat_interleave(t, q.size(-3) / t.size(-3), int64_t{-3});
+}
+
+// The gradient of what for_each_head was given.
+Tensor of_shared_heads(const Tensor& slope, const Tensor& t) {
+  if (slope.dim() < 3 || t.size(-3) == slope.size(-3)) return slope;
+  Dims sizes(slope.sizes());
+  const size_t heads = sizes.size() - 3;
+  sizes.insert(heads + 1, sizes[heads] / t.size(-3));
+  sizes[heads] = t.size(-3);
+  const int64_t shared = -3;
+  return sum(reshape(slope, sizes), {&shared, 1}, false);
 }
 
 struct AttentionBackward {
@@ -259,8 +172,8 @@ struct AttentionBackward {
 
   Tensors operator()(const Tensor& dy) const {
     const Tensor a = q, keys = k, values = v, mask = added.defined() ? added.get() : Tensor();
-    const Tensor b = for_each_head(keys, a), c = for_each_head(values, a);
-    Tensors grads = modes.grad ? recorded(dy, a, b, c, mask) : backward(dy, a, b, c, mask, options);
+    if (!modes.grad) return backward(dy, a, keys, values, mask, options);
+    Tensors grads = recorded(dy, a, for_each_head(keys, a), for_each_head(values, a), mask);
     return {grads[0], of_shared_heads(grads[1], keys), of_shared_heads(grads[2], values)};
   }
 

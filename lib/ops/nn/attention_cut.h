@@ -1,0 +1,142 @@
+// How attention is cut into tiles: some entries of the batch and some rows of queries at a time,
+// such that the scores of a tile stay near; the views, masks and memory of a tile. Tiles do not
+// depend on the number of threads.
+#pragma once
+#include <cmath>
+
+#include "ops/formula.h"
+#include "ops/nn/rows.h"
+
+namespace flambeau::ops {
+
+// Scores of a tile: such that the host's caches hold them, and such that a device is busy.
+inline constexpr int64_t kHostScores = 1 << 18, kDeviceScores = 1 << 26;
+inline constexpr int64_t kRows = 64;  // fewer leave products inefficient
+
+// As [batch, heads, rows, columns], without history.
+inline Tensor lifted(const Tensor& t) {
+  Dims sizes(t.sizes()), strides(t.strides());
+  while (sizes.size() < 4) {
+    sizes.insert(0, 1);
+    strides.insert(0, 0);
+  }
+  return alias(t, sizes, strides, t.offset());
+}
+
+// Entries [first, first + n) of a dimension; all where t repeats its only one.
+inline Tensor part(const Tensor& t, size_t d, int64_t first, int64_t n) {
+  if (t.sizes()[d] == 1) return t;
+  Dims sizes(t.sizes());
+  sizes[d] = n;
+  return alias(t, sizes, t.strides(), t.offset() + first * t.strides()[d]);
+}
+
+inline Tensor turned(const Tensor& t) {
+  Dims sizes(t.sizes()), strides(t.strides());
+  std::swap(sizes[2], sizes[3]);
+  std::swap(strides[2], strides[3]);
+  return alias(t, sizes, strides, t.offset());
+}
+
+// Uninitialised, as a projection of several heads wants it: heads of one place of the sequence lie
+// side by side.
+inline Tensor by_places(DimsView sizes, Dtype dtype, Device device) {
+  if (sizes.size() < 4) return flambeau::empty(sizes, dtype, device);
+  const int64_t h = sizes[1], l = sizes[2], e = sizes[3];
+  return flambeau::empty_strided(sizes, Dims{l * h * e, e, h * e, 1}, dtype, device);
+}
+
+// How a launch is cut. Gradients are summed over the tiles of one piece of the batch.
+struct Cut {
+  Dtype dtype;     // computed in
+  size_t dim;      // of the batch that is cut
+  int64_t pieces;  // its size
+  int64_t piece, rows, length, keys;
+  bool causal;
+
+  Cut(const Tensor& q, const Tensor& k, bool is_causal)
+      : dtype(q.dtype()),
+        dim(q.size(0) > 1 ? 0 : 1),
+        pieces(q.size(int64_t(dim))),
+        length(q.size(2)),
+        keys(k.size(2)),
+        causal(is_causal) {
+    const bool host = kernel_column(q.device()) == KernelColumn::host;
+    const int64_t heads = q.size(0) * q.size(1) / pieces;
+    if (is_half(dtype) && host) dtype = Dtype::f32;
+    const int64_t budget =
+        std::max<int64_t>((host ? kHostScores : kDeviceScores) / heads / keys, 1);
+    rows = std::min(length, std::max(kRows, causal && host ? kRows : budget));
+    piece = std::min(pieces, std::max<int64_t>(budget / rows, 1));
+  }
+  int64_t seen(int64_t row, int64_t n) const { return causal ? std::min(row + n, keys) : keys; }
+};
+
+// One piece of an operand, in the type that is computed in.
+inline Tensor taken(const Cut& cut, const Tensor& t, int64_t first, int64_t n) {
+  const Tensor own = part(t, cut.dim, first, n);
+  if (own.dtype() == cut.dtype) return own;
+  const Tensor wide = flambeau::empty(own.sizes(), cut.dtype, t.device());
+  run_cast(wide, own);
+  return wide;
+}
+
+// Where a piece of a result is written: in place, or widened and to be given back.
+inline Tensor place_of(const Cut& cut, const Tensor& t, int64_t first, int64_t n) {
+  const Tensor own = part(t, cut.dim, first, n);
+  return t.dtype() == cut.dtype ? own : flambeau::empty(own.sizes(), cut.dtype, t.device());
+}
+
+inline void give_back(const Cut& cut, const Tensor& t, int64_t first, int64_t n,
+                      const Tensor& from) {
+  if (t.dtype() != cut.dtype) run_cast(part(t, cut.dim, first, n), from);
+}
+
+// What is added to the scores of each tile, by dimension 2 its rows.
+struct Mask {
+  Tensor added;
+  int64_t last_row = 0;  // of a causal one, where its last tile begins
+
+  Mask(const Cut& cut, const Tensor& mask, Device device) {
+    if (cut.causal) {
+      last_row = (cut.length - 1) / cut.rows * cut.rows;
+      const Tensor later =
+          triu(ones(Dims{cut.rows, last_row + cut.rows}, Dtype::boolean, device), last_row + 1);
+      added = lifted(masked_fill(zeros(later.sizes(), cut.dtype, device), later, num(-INFINITY)));
+    } else if (mask) {
+      added = lifted(to_dtype(mask, cut.dtype));
+    }
+  }
+  Tensor tile(const Cut& cut, int64_t first, int64_t n, int64_t row, int64_t rows) const {
+    if (!added) return added;
+    if (!cut.causal) return part(part(added, cut.dim, first, n), 2, row, rows);
+    return part(part(added, 2, 0, rows), 3, last_row - row, cut.seen(row, rows));
+  }
+};
+
+// Dense memory for the scores of any tile.
+struct Scores {
+  Tensor memory;
+  Scores(const Cut& cut, const Tensor& q)
+      : memory(flambeau::empty(
+            Dims{cut.piece * (q.size(0) * q.size(1) / cut.pieces) * cut.rows * cut.keys}, cut.dtype,
+            q.device())) {}
+  Tensor like(const Tensor& q, int64_t keys) const {
+    const Dims sizes{q.size(0), q.size(1), q.size(2), keys};
+    return alias(memory, sizes, contiguous_strides(sizes), 0);
+  }
+};
+
+// Heads of q that have a head of k and v in common are told apart by the place among them: of one
+// place there is one for each head of k. So nothing of k and v is repeated.
+inline int64_t sharing(const Tensor& q, const Tensor& k) { return q.size(1) / k.size(1); }
+
+inline Tensor of_place(const Tensor& t, int64_t places, int64_t place) {
+  if (t.size(1) == 1 || places == 1) return t;  // a mask may be the same for all heads
+  Dims sizes(t.sizes()), strides(t.strides());
+  sizes[1] /= places;
+  strides[1] *= places;
+  return alias(t, sizes, strides, t.offset() + place * t.strides()[1]);
+}
+
+}  // namespace flambeau::ops
