@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/setting.h"
 #include "base/thread_state.h"
 
 namespace flambeau {
@@ -65,8 +65,7 @@ void relax() {
 }
 
 int default_threads() {
-  if (const char* text = std::getenv("FLAMBEAU_NUM_THREADS"))
-    if (const int n = std::atoi(text); n > 0) return n;
+  if (const int n = setting_threads()) return n;
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
   return std::max(1, int(std::thread::hardware_concurrency()));

@@ -15,7 +15,7 @@ write_basic_package_version_file(${versions} COMPATIBILITY SameMinorVersion)
 configure_file(lib/build/flambeau.pc.in ${PROJECT_BINARY_DIR}/flambeau.pc @ONLY)
 
 function(flam_install_development library include)
-  install(DIRECTORY include/flambeau DESTINATION ${include} ${ARGN})
+  install(DIRECTORY include/flambeau DESTINATION ${include} ${ARGN} FILES_MATCHING PATTERN "*.h")
   install(EXPORT flambeau NAMESPACE flambeau:: FILE flambeau-config.cmake
           DESTINATION ${library}/cmake/flambeau ${ARGN})
   install(FILES ${versions} DESTINATION ${library}/cmake/flambeau ${ARGN})
@@ -23,6 +23,9 @@ function(flam_install_development library include)
 endfunction()
 
 flam_install_development(${library} ${CMAKE_INSTALL_INCLUDEDIR})
+if(NOT SKBUILD)  # a wheel's lies beside its metadata
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
 if(TARGET flambeau_wheel)
   set(wheel COMPONENT wheel EXCLUDE_FROM_ALL)
   flam_install_development(lib include ${wheel})

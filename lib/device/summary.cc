@@ -63,16 +63,17 @@ struct Section {
   const char* title;
   PoolStat MemoryStats::* stat;
   Cell cell;
+  const char* on_cpu = nullptr;  // another title there
 };
 constexpr Section kSections[] = {
     {"Allocated memory", &MemoryStats::allocated_bytes, size_cell},
     {"Active memory", &MemoryStats::active_bytes, size_cell},
     {"Requested memory", &MemoryStats::requested_bytes, size_cell},
-    {"GPU reserved memory", &MemoryStats::reserved_bytes, size_cell},
+    {"GPU reserved memory", &MemoryStats::reserved_bytes, size_cell, "Reserved memory"},
     {"Non-releasable memory", &MemoryStats::inactive_split_bytes, size_cell},
     {"Allocations", &MemoryStats::allocation, count_cell},
     {"Active allocs", &MemoryStats::active, count_cell},
-    {"GPU reserved segments", &MemoryStats::segment, count_cell},
+    {"GPU reserved segments", &MemoryStats::segment, count_cell, "Reserved segments"},
     {"Non-releasable allocs", &MemoryStats::inactive_split, count_cell},
 };
 
@@ -126,15 +127,16 @@ std::string memory_summary(Device d, bool abbreviated) {
   out += "|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |\n";
   for (const Section& s : kSections) {
     const Stat* of = (m.*s.stat).of;
-    out += rule('-') + row(s.title, of[kAllPools], of[kAllPools], s.cell);
+    const char* const title = d.is_cpu() && s.on_cpu ? s.on_cpu : s.title;
+    out += rule('-') + row(title, of[kAllPools], of[kAllPools], s.cell);
     if (abbreviated) continue;
     out += row("      from large pool", of[kLargePool], of[kAllPools], s.cell);
     out += row("      from small pool", of[kSmallPool], of[kAllPools], s.cell);
   }
   out += rule('-') +
          row("Oversize allocations", m.oversize_allocations, m.oversize_allocations, count_cell);
-  out += rule('-') +
-         row("Oversize GPU segments", m.oversize_segments, m.oversize_segments, count_cell);
+  out += rule('-') + row(d.is_cpu() ? "Oversize segments" : "Oversize GPU segments",
+                         m.oversize_segments, m.oversize_segments, count_cell);
   return out + rule('=');
 }
 

@@ -27,6 +27,7 @@ class Setting : public testing::Test {
   std::map<const char*, std::optional<std::string>> before_{
       {"FLAMBEAU_CHECK", value_of("FLAMBEAU_CHECK")},
       {"FLAMBEAU_ISA", value_of("FLAMBEAU_ISA")},
+      {"FLAMBEAU_NUM_THREADS", value_of("FLAMBEAU_NUM_THREADS")},
       {"CUDA_LAUNCH_BLOCKING", value_of("CUDA_LAUNCH_BLOCKING")}};
 };
 
@@ -49,6 +50,22 @@ TEST_F(Setting, WordsCountWhole) {
     EXPECT_FALSE(setting_has("CUDA_LAUNCH_BLOCKING", "1")) << wrong;
     EXPECT_EQ(setting_problems("CUDA_LAUNCH_BLOCKING").size(), 1u) << wrong;
   }
+}
+
+TEST_F(Setting, ThreadsAreAWholeNumber) {
+  for (const char* wrong : {"0", "-1", "2x", "two", "1.5", " 2", "5000", "99999999999", "1,2"}) {
+    setenv("FLAMBEAU_NUM_THREADS", wrong, 1);
+    EXPECT_EQ(setting_threads(), 0) << wrong;
+    ASSERT_EQ(setting_problems("FLAMBEAU_NUM_THREADS").size(), 1u) << wrong;
+  }
+  EXPECT_EQ(setting_problems("FLAMBEAU_NUM_THREADS").at(0),
+            "FLAMBEAU_NUM_THREADS has \"1,2\"; accepted are whole numbers from 1 to 4096");
+  setenv("FLAMBEAU_NUM_THREADS", "3", 1);
+  EXPECT_EQ(setting_threads(), 3);
+  EXPECT_TRUE(setting_problems("FLAMBEAU_NUM_THREADS").empty());
+  setenv("FLAMBEAU_NUM_THREADS", "", 1);
+  EXPECT_EQ(setting_threads(), 0);
+  EXPECT_TRUE(setting_problems("FLAMBEAU_NUM_THREADS").empty());
 }
 
 }  // namespace
