@@ -485,7 +485,7 @@ def conv(name, c, h, o, kernel, stride=1, padding=0, groups=1, n=8, layout=None,
     size = (h + 2 * padding - kernel) // stride + 1
     flops = 2.0 * n * o * size * size * (c // groups) * kernel * kernel
 
-    @row(f"conv {name}", "f32", flops)
+    @row(f"conv {name}", "bf16" if dtype == "bfloat16" else "f32", flops)
     def make(torch):
         x = torch.randn(n, c, h, h)
         w, b = torch.randn(o, c // groups, kernel, kernel), torch.randn(o)
@@ -521,6 +521,9 @@ conv("3x3 depthwise", 128, 28, 128, 3, padding=1, groups=128)
 conv("3x3 in 8 groups", 64, 28, 64, 3, padding=1, groups=8)
 conv("3x3 padded, channels_last", 64, 56, 64, 3, padding=1, layout="nhwc")
 conv("1x1, channels_last", 32, 64, 64, 1, layout="nhwc")
+conv("1x1 of bfloat16", 64, 32, 64, 1, n=16, dtype="bfloat16")
+conv("3x3 of bfloat16", 64, 32, 64, 3, padding=1, n=16, dtype="bfloat16")
+conv("3x3 stride 2 of bfloat16", 64, 32, 64, 3, 2, 1, n=16, dtype="bfloat16")
 
 
 def attention(name, sizes, dtype="float32", kv_heads=None, **options):

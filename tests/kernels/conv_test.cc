@@ -202,7 +202,9 @@ TEST(Conv, ForwardAndGradients) {
 }
 
 TEST(Conv, ChannelsLastOperands) {
-  for (const Case& c : kCases) check_case(c, Dtype::f32, true);
+  for (const Case& c : kCases) {
+    for (Dtype dtype : {Dtype::f32, Dtype::bf16}) check_case(c, dtype, true);
+  }
 }
 
 TEST(Conv, EmulatedCuda) {
@@ -216,12 +218,14 @@ TEST(Conv, EmulatedCuda) {
 
 TEST(Conv, ReluIsTheLastStep) {
   for (const Case& c : kCases) {
-    const Problem s = problem_of(c, Dtype::f32, false);
-    const Tensor fused = empty(s.y_sizes, Dtype::f32, kCpu);
-    run_conv("conv", s.y, s.x, s.w, s.bias, params_of(c));
-    run_conv("conv", fused, s.x, s.w, s.bias, params_of(c), Activation::relu);
-    const std::vector<float> y = values_of<float>(s.y), f = values_of<float>(fused);
-    for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(f[i], y[i] < 0 ? 0 : y[i]);
+    for (Dtype dtype : {Dtype::f32, Dtype::bf16}) {
+      const Problem s = problem_of(c, dtype, false);
+      const Tensor fused = empty(s.y_sizes, dtype, kCpu);
+      run_conv("conv", s.y, s.x, s.w, s.bias, params_of(c));
+      run_conv("conv", fused, s.x, s.w, s.bias, params_of(c), Activation::relu);
+      const std::vector<double> y = doubles_of(s.y), f = doubles_of(fused);
+      for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(f[i], y[i] < 0 ? 0 : y[i]);
+    }
   }
 }
 
@@ -258,28 +262,31 @@ TEST(Conv, WhatIsNotFiniteStaysUnderItsTaps) {
   }
 }
 
+void check_threads(const Case& c, Dtype dtype) {
+  const Problem s = problem_of(c, dtype, false);
+  std::vector<double> first[3];
+  for (int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    const Tensor y = empty(s.y_sizes, dtype, kCpu), dx = empty(s.x.sizes(), dtype, kCpu),
+                 dw = empty(s.w.sizes(), dtype, kCpu);
+    run_conv("conv", y, s.x, s.w, s.bias, params_of(c));
+    run_conv_backward_data("conv", dx, s.dy, s.w, {}, params_of(c));
+    run_conv_backward_weight("conv", dw, s.dy, s.x, params_of(c));
+    const Tensor* results[] = {&y, &dx, &dw};
+    for (int i = 0; i < 3; ++i) {
+      if (threads == 1) first[i] = doubles_of(*results[i]);
+      EXPECT_EQ(doubles_of(*results[i]), first[i]);
+    }
+  }
+}
+
 TEST(Conv, SameBitsForEveryNumberOfThreads) {
   const int before = get_num_threads();
   const Case large{3, 20, 40, 1, {30, 31}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
   std::vector<Case> cases(std::begin(kCases), std::end(kCases));
   cases.push_back(large);
   for (const Case& c : cases) {
-    const Problem s = problem_of(c, Dtype::f32, false);
-    std::vector<float> first[3];
-    for (int threads : {1, 2, 5}) {
-      set_num_threads(threads);
-      const Tensor y = empty(s.y_sizes, Dtype::f32, kCpu),
-                   dx = empty(s.x.sizes(), Dtype::f32, kCpu);
-      const Tensor dw = empty(s.w.sizes(), Dtype::f32, kCpu);
-      run_conv("conv", y, s.x, s.w, s.bias, params_of(c));
-      run_conv_backward_data("conv", dx, s.dy, s.w, {}, params_of(c));
-      run_conv_backward_weight("conv", dw, s.dy, s.x, params_of(c));
-      const Tensor* results[] = {&y, &dx, &dw};
-      for (int i = 0; i < 3; ++i) {
-        if (threads == 1) first[i] = values_of<float>(*results[i]);
-        EXPECT_EQ(values_of<float>(*results[i]), first[i]);
-      }
-    }
+    for (Dtype dtype : {Dtype::f32, Dtype::bf16}) check_threads(c, dtype);
   }
   set_num_threads(before);
 }

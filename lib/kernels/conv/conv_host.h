@@ -54,11 +54,23 @@ template <class T> void matrix_taps(const TapProduct<T>& g) {
   });
 }
 
+#if FLAM_ISA_RANK == 2
+// Whether dot products of bfloat16 are there and have channels enough to work on.
+inline bool fills_pairs(const TapProduct<BFloat16>& g) {
+  return isa_rank() >= kIsaPairs && g.channels >= 8 && g.rows >= 8;
+}
+#endif
+
 template <class T> void run_taps(TapProduct<T> g) {
   if (g.positions() == 0) return;
   if (FarProduct<T>::suits(g)) return FarProduct<T>(g).run();
   g.simplify();
   if (is_matrix(g)) return matrix_taps(g);
+#if FLAM_ISA_RANK == 2
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    if (fills_pairs(g)) return PixelProduct<T, DotPair>(g).run();
+  }
+#endif
   if constexpr (std::is_same_v<GemmCompute<T>, float>) {
     if (WinogradPlan<T>::suits(g)) {
       return g.dim[2].taps == 3 ? WinogradProduct<T, 3>(g).run() : WinogradProduct<T, 5>(g).run();

@@ -12,6 +12,13 @@ template <class C> struct SumOf {
 };
 template <class C> using Sum = typename SumOf<C>::type;
 
+// Two steps of k in bfloat16 side by side, as the vector instruction for them takes them, which the
+// processor must have.
+enum class DotPair : uint32_t {};
+template <> struct SumOf<DotPair> {
+  using type = float;
+};
+
 template <class C> struct MicroArgs {
   int64_t k;
   int rows;
@@ -85,11 +92,26 @@ template <class C, int Rows, int Vectors> struct Tile {
       for (int j = 0; j < Vectors; ++j) v[i][j] = multiply_add<C>(x, y[j], v[i][j]);
     }
   }
+
+#if FLAM_ISA_RANK == 2
+  // The same of pairs of bfloat16.
+  FLAM_FN void step(const DotPair* a, int64_t a_row, const DotPair* b) {
+    Vector<uint32_t> y[Vectors];
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) memcpy(&y[j], b + j * kWidth, sizeof y[j]);
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      const Vector<uint32_t> x = splat(uint32_t(a[i * a_row]));
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) v[i][j] = add_dots(v[i][j], x, y[j]);
+    }
+  }
+#endif
 };
 
 // RowMajor: a's rows run along k (a_depth is 1); otherwise its columns are dense (a_row is 1).
 template <class C, int Rows, int Vectors, bool RowMajor> void micro(const MicroArgs<C>& g) {
-  Tile<C, Rows, Vectors> tile;
+  Tile<Sum<C>, Rows, Vectors> tile;
   tile.start(g);
   const C *a = g.a, *b = g.b;
   const int64_t a_row = RowMajor ? g.a_row : 1, a_depth = RowMajor ? 1 : g.a_depth,

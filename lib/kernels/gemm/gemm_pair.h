@@ -92,12 +92,6 @@ inline void pack_pairs(uint32_t* to, int64_t pitch, const HalvesView& from, int6
   for (int64_t p = inside; p < pairs; ++p) memset(to + p * pitch, 0, size_t(padded) * 4);
 }
 
-// Packed for the vector instruction, which the processor must have.
-enum class DotPair : uint32_t {};
-template <> struct SumOf<DotPair> {
-  using type = float;
-};
-
 // An operand of packed pairs; k counts pairs.
 template <class Pair> struct PairSource : HalvesView {
   using C = Pair;
@@ -109,39 +103,5 @@ template <class Pair> struct PairSource : HalvesView {
   bool row_by_row() const { return along == 1 && depth * int64_t(sizeof(*data)) >= kFarRows; }
   const C* in_place() const { return nullptr; }
 };
-
-#if FLAM_ISA_RANK == 2
-template <int Rows, int Vectors> void micro_pairs(const MicroArgs<DotPair>& g) {
-  Tile<float, Rows, Vectors> tile;
-  tile.start(g);
-  const auto *a = reinterpret_cast<const uint32_t*>(g.a),
-             *b = reinterpret_cast<const uint32_t*>(g.b);
-  for (int64_t p = 0; p < g.k; ++p, a += g.a_depth, b += g.b_depth) {
-    Vector<uint32_t> y[Vectors];
-#pragma GCC unroll 2
-    for (int j = 0; j < Vectors; ++j) y[j] = load_vector(b + j * kLanes<float>);
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) {
-      const Vector<uint32_t> x = splat(a[i]);
-#pragma GCC unroll 2
-      for (int j = 0; j < Vectors; ++j) tile.v[i][j] = add_dots(tile.v[i][j], x, y[j]);
-    }
-  }
-  tile.finish(g);
-}
-
-template <> struct Steps<DotPair> {
-  struct Session {};
-  template <int Vectors, size_t... I>
-  static constexpr Micro<DotPair> of(int rows, std::index_sequence<I...>) {
-    constexpr Micro<DotPair> table[] = {&micro_pairs<int(I) + 1, Vectors>...};
-    return table[rows - 1];
-  }
-  static Micro<DotPair> find(int rows, int vectors, bool) {
-    using Heights = std::make_index_sequence<size_t(kMicroRows)>;
-    return vectors == 2 ? of<2>(rows, Heights{}) : of<1>(rows, Heights{});
-  }
-};
-#endif
 
 }  // namespace flambeau::FLAM_TARGET
