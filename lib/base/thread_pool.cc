@@ -34,13 +34,14 @@ struct Job {
   int64_t n, grain;
   detail::ChunkFn fn;
   void* f;
+  size_t shares = 0;
   std::atomic<bool> failed{false};
   std::exception_ptr error = nullptr;
 
-  void work(std::vector<Share>& shares, size_t own) noexcept {
+  void work(std::vector<Share>& all, size_t own) noexcept {
     InlineLoops nested;
-    for (size_t k = 0; k < shares.size(); ++k) {
-      Share& share = shares[(own + k) % shares.size()];
+    for (size_t k = 0; k < shares; ++k) {
+      Share& share = all[(own + k) % shares];
       for (int64_t i; (i = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
         chunk(i);
     }
@@ -86,7 +87,7 @@ class Pool {
     std::unique_lock lock(use_, std::try_to_lock);
     if (!lock) return false;
     if (workers_.empty()) start_workers();
-    share_out((job.n + job.grain - 1) / job.grain);
+    share_out(job);
     gate_.store(reinterpret_cast<uintptr_t>(&job), std::memory_order_seq_cst);
     generation_.fetch_add(1, std::memory_order_seq_cst);
     if (sleeping_.load(std::memory_order_seq_cst) > 0) generation_.notify_all();
@@ -126,12 +127,14 @@ class Pool {
     }
   }
 
-  void share_out(int64_t chunks) {
-    const int64_t count = threads_;
-    if (int64_t(shares_.size()) != count) shares_ = std::vector<Share>(count);
-    for (int64_t i = 0; i < count; ++i) {
-      shares_[i].next.store(chunks * i / count, std::memory_order_relaxed);
-      shares_[i].end = chunks * (i + 1) / count;
+  // No more shares than chunks: a loop of few touches no lines of many threads.
+  void share_out(Job& job) {
+    const int64_t chunks = (job.n + job.grain - 1) / job.grain;
+    if (shares_.size() != size_t(threads_)) shares_ = std::vector<Share>(size_t(threads_));
+    job.shares = size_t(std::min<int64_t>(chunks, threads_));
+    for (size_t i = 0; i < job.shares; ++i) {
+      shares_[i].next.store(chunks * int64_t(i) / int64_t(job.shares), std::memory_order_relaxed);
+      shares_[i].end = chunks * int64_t(i + 1) / int64_t(job.shares);
     }
   }
 

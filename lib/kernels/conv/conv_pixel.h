@@ -30,6 +30,17 @@ template <class T, class E> struct ChannelsAt {
   }
 };
 
+// Whether the image consists of such pixels as it lies: pairs begin at whole elements everywhere.
+template <class E, class T> bool holds_pixels(const TapProduct<T>& g) {
+  if (g.x_channel != 1) return false;
+  if constexpr (std::is_same_v<E, DotPair>) {
+    int64_t bits = g.channels | g.x_image;
+    for (const TapDim& d : g.dim) bits |= d.stride;
+    return bits % 2 == 0 && reinterpret_cast<uintptr_t>(g.x) % sizeof(E) == 0;
+  }
+  return std::is_same_v<T, E>;
+}
+
 // Pixels of an image: `channel` and `step` are strides between channels and between pixels.
 template <class T>
 void pack_pixels(GemmCompute<T>* to, int64_t pitch, const T* from, int64_t channel, int64_t step,

@@ -22,11 +22,11 @@ template <class T, class E = GemmCompute<T>> struct PixelWindow {
   PixelWindow(const TapProduct<T>& g, const TapBlocks<T>& blocks) {
     const TapDim &dd = g.dim[0], &dh = g.dim[1], &dw = g.dim[2];
     const int64_t elements = elements_of<E>(g.channels);
-    in_place =
-        std::is_same_v<T, E> && g.x_channel == 1 && g.inside() && !crowded(dw.stride * dw.step);
-    pixel = in_place ? dw.stride : elements + (crowded(elements * dw.step) ? 16 : 0);
-    row = in_place ? dh.stride : pixel * dw.length(blocks.columns());
-    depth = in_place ? dd.stride * dd.delta : row * dh.length(blocks.rows());
+    constexpr int64_t each = int64_t(sizeof(E) / sizeof(T));  // of an element, where in place
+    in_place = holds_pixels<E>(g) && g.inside() && !crowded(dw.stride / each * dw.step);
+    pixel = in_place ? dw.stride / each : elements + (crowded(elements * dw.step) ? 16 : 0);
+    row = in_place ? dh.stride / each : pixel * dw.length(blocks.columns());
+    depth = in_place ? dd.stride / each * dd.delta : row * dh.length(blocks.rows());
     const bool runs = pixel == elements && dw.delta == 1;
     length = runs ? dw.taps * elements : elements;
     for (int64_t td = 0; td < dd.taps; ++td) {
@@ -44,8 +44,8 @@ template <class T, class E = GemmCompute<T>> struct PixelWindow {
   }
   const E* place(const TapProduct<T>& g, const TapBlock& b) const {
     const TapDim &dd = g.dim[0], &dh = g.dim[1], &dw = g.dim[2];
-    return reinterpret_cast<const E*>(image_of(g, b)) + dd.start(b.depth) * dd.stride +
-           dh.start(b.row) * dh.stride + dw.start(b.column) * dw.stride;
+    return reinterpret_cast<const E*>(image_of(g, b) + dd.start(b.depth) * dd.stride +
+                                      dh.start(b.row) * dh.stride + dw.start(b.column) * dw.stride);
   }
   // Rows k .. end of the copy. Blocks at an edge have fewer rows, so each has its own depth.
   void copy(const TapProduct<T>& g, const TapBlock& b, E* to, int64_t k, int64_t end) const {
