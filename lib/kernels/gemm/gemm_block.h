@@ -16,7 +16,8 @@ namespace flambeau::FLAM_TARGET {
 // that come and go more often do not.
 inline constexpr int64_t kDepth = 512;
 template <class C> inline constexpr int64_t kSlabDepth = kDepth;
-template <class C> inline constexpr int64_t kTileRows = 8 * kStripRows<C>;  // of a task
+inline constexpr int64_t kTileStrips = 8;  // of a task
+template <class C> inline constexpr int64_t kTileRows = kTileStrips * kStripRows<C>;
 template <class C> inline constexpr int64_t kTileColumns = 4 * kMicroColumns<C>;
 
 // Where the product goes: dense rows of the arithmetic type. Its first value is init's, if there is
@@ -56,6 +57,25 @@ template <class T> struct MatrixSource {
   }
 };
 
+// How rows of a, or columns of b, fall into strips. The last two of rows share what is left evenly,
+// where an innermost step takes any number of them: a low strip has too few sums at once to hide
+// what a multiply-add takes.
+struct Strips {
+  int64_t n, count, height;
+  int64_t last;  // where the last one begins
+
+  template <class C> static Strips rows(int64_t m) {
+    Strips s = columns(m, kStripRows<C>);
+    if (!kWholeStrips<C> && s.count > 1) s.last = m - (m - (s.count - 2) * s.height) / 2;
+    return s;
+  }
+  static Strips columns(int64_t n, int64_t width) {
+    const int64_t count = (n + width - 1) / width;
+    return {n, count, width, (count - 1) * width};
+  }
+  int64_t first(int64_t s) const { return s + 1 < count ? s * height : s + 1 == count ? last : n; }
+};
+
 // Strips of a slab of an operand, for threads to pack. Where a strip's neighbours lie together, a
 // few rows of all strips are one task: strip by strip, each row's pages and lines would be gone
 // from the caches when the next strip wants their rest.
@@ -64,24 +84,26 @@ template <class S> struct SlabPacking {
   static constexpr int64_t kFewRows = 8;
   const S& source;
   C* to;
-  int64_t n, strip;  // rows of a, or columns of b
-  bool pads;         // strips to whole vectors
+  Strips strips;
+  bool pads;  // strips to whole vectors
   int64_t p, depth;
 
-  int64_t strips() const { return (n + strip - 1) / strip; }
   int64_t tasks() const {
-    return source.row_by_row() && n > 0 ? (depth + kFewRows - 1) / kFewRows : strips();
+    return source.row_by_row() && strips.n > 0 ? (depth + kFewRows - 1) / kFewRows : strips.count;
   }
-  int64_t work() const { return source.row_by_row() ? n * kFewRows : strip * depth; }
+  int64_t work() const {
+    return source.row_by_row() ? strips.n * kFewRows
+                               : strips.n * depth / std::max<int64_t>(1, strips.count);
+  }
   void run(int64_t task) const {
     if (!source.row_by_row()) return pack(task, 0, depth);
     const int64_t row = task * kFewRows;
-    for (int64_t s = 0; s < strips(); ++s) pack(s, row, std::min(kFewRows, depth - row));
+    for (int64_t s = 0; s < strips.count; ++s) pack(s, row, std::min(kFewRows, depth - row));
   }
 
  private:
   void pack(int64_t s, int64_t row, int64_t rows) const {
-    const int64_t first = s * strip, width = std::min(strip, n - first),
+    const int64_t first = strips.first(s), width = strips.first(s + 1) - first,
                   padded = pads ? (width + kLanes<C> - 1) / kLanes<C> * kLanes<C> : width;
     source.pack(to + first * depth + row * padded, padded, first, int(width), int(padded), p + row,
                 rows);
@@ -120,7 +142,8 @@ template <class A, class B> class BlockedProduct {
         target_(target),
         plan_(packed_a ? BlockPlan{true, plan_blocks(m, n, k, a, b).b}
                        : plan_blocks(m, n, k, a, b)),
-        packed_a_(packed_a) {}
+        packed_a_(packed_a),
+        strips_(Strips::rows<C>(m)) {}
 
   void run() {
     const int64_t depth = std::min(k_, kSlabDepth<C>);
@@ -140,19 +163,20 @@ template <class A, class B> class BlockedProduct {
   void slab(int64_t p, int64_t depth) {
     if (packed_a_) a_slab_ = const_cast<C*>(packed_a_) + m_ * p;
     const bool packs_a = plan_.pack_a && !packed_a_, packs_b = plan_.b == BMode::shared;
-    const SlabPacking<A> a{a_, a_slab_, packs_a ? m_ : 0, kRows, false, p, depth};
-    const SlabPacking<B> b{b_, b_slab_, packs_b ? n_ : 0, kColumns, true, p, depth};
+    const SlabPacking<A> a{a_, a_slab_, packs_a ? strips_ : Strips{}, false, p, depth};
+    const Strips across = Strips::columns(packs_b ? n_ : 0, kColumns);
+    const SlabPacking<B> b{b_, b_slab_, across, true, p, depth};
     const int64_t of_a = a.tasks();
     parallel_for(of_a + b.tasks(), grain(std::max(a.work(), b.work()), 1 << 15),
                  [&](int64_t i, int64_t end) {
                    for (; i < end; ++i) i < of_a ? a.run(i) : b.run(i - of_a);
                  });
-    const int64_t rows = (m_ + kTileRows<C> - 1) / kTileRows<C>;
+    const int64_t rows = (strips_.count + kTileStrips - 1) / kTileStrips;
     const int64_t columns = (n_ + kTileColumns<C> - 1) / kTileColumns<C>;
     const int64_t tile_work =
         std::min(m_, kTileRows<C>) * std::min(n_, kTileColumns<C>) * (depth + 1);
     parallel_for(rows * columns, grain(tile_work, 1 << 18), [&](int64_t i, int64_t end) {
-      for (; i < end; ++i) tile(i % rows * kTileRows<C>, i / rows * kTileColumns<C>, p, depth);
+      for (; i < end; ++i) tile(i % rows * kTileStrips, i / rows * kTileColumns<C>, p, depth);
     });
   }
 
@@ -162,8 +186,8 @@ template <class A, class B> class BlockedProduct {
 
   static int padded(int64_t width) { return int((width + kLanes<C> - 1) / kLanes<C> * kLanes<C>); }
 
-  void tile(int64_t row, int64_t column, int64_t p, int64_t depth) const {
-    const int64_t row_end = std::min(m_, row + kTileRows<C>),
+  void tile(int64_t strip, int64_t column, int64_t p, int64_t depth) const {
+    const int64_t strip_end = std::min(strips_.count, strip + kTileStrips),
                   column_end = std::min(n_, column + kTileColumns<C>);
     constexpr int64_t kOnStack = 256;  // of k: a thread's stack may be small
     alignas(64) C near[kOnStack * kColumns];
@@ -187,13 +211,15 @@ template <class A, class B> class BlockedProduct {
         b_.pack(local, padded(width), j, width, padded(width), p, depth);
         g.b = local;
       }
-      rows_of_tile(g, row, row_end, j, padded(width) / kLanes<C>, p, depth);
+      rows_of_tile(g, strip, strip_end, j, padded(width) / kLanes<C>, p, depth);
     }
-    if (target_.finish && p + depth >= k_)
-      target_.finish(target_.finisher, row, row_end, column, column_end);
+    if (target_.finish && p + depth >= k_) {
+      target_.finish(target_.finisher, strips_.first(strip), strips_.first(strip_end), column,
+                     column_end);
+    }
   }
 
-  void rows_of_tile(MicroArgs<C>& g, int64_t row, int64_t row_end, int64_t column, int vectors,
+  void rows_of_tile(MicroArgs<C>& g, int64_t strip, int64_t strip_end, int64_t column, int vectors,
                     int64_t p, int64_t depth) const {
     const bool first = p == 0;
     g.out_row = target_.out_row;
@@ -201,8 +227,8 @@ template <class A, class B> class BlockedProduct {
     g.init_column = first && target_.init_column;
     g.relu = target_.relu && p + depth >= k_;
     const bool row_major = !plan_.pack_a && a_.along != 1;
-    for (int64_t i = row; i < row_end;) {
-      const int height = int(std::min<int64_t>(kRows, row_end - i));
+    for (int64_t i = strips_.first(strip); strip < strip_end; ++strip) {
+      const int height = int(strips_.first(strip + 1) - i);
       g.rows = height;
       g.a = plan_.pack_a ? a_slab_ + i * depth : a_.in_place() + i * a_.along + p * a_.depth;
       g.a_row = plan_.pack_a ? 1 : a_.along;
@@ -221,13 +247,15 @@ template <class A, class B> class BlockedProduct {
   const Target<Sum<C>>& target_;
   const BlockPlan plan_;
   const C* const packed_a_;
+  const Strips strips_;
   C *a_slab_ = nullptr, *b_slab_ = nullptr;
 };
 
 // All of a, slab after slab, for products that share it: m * k elements.
 template <class A> void pack_whole(typename A::C* to, const A& a, int64_t m, int64_t k) {
   for (int64_t p = 0; p < k; p += kDepth) {
-    const SlabPacking<A> slab{a, to + m * p, m, kMicroRows, false, p, std::min(kDepth, k - p)};
+    const SlabPacking<A> slab{a,     to + m * p, Strips::rows<typename A::C>(m),
+                              false, p,          std::min(kDepth, k - p)};
     parallel_for(slab.tasks(), 1 + (1 << 15) / slab.work(), [&](int64_t i, int64_t end) {
       for (; i < end; ++i) slab.run(i);
     });

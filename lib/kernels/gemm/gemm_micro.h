@@ -136,6 +136,7 @@ inline constexpr int kMicroRows = 4;
 #endif
 inline constexpr int kMicroVectors = 2;
 template <class C> inline constexpr int kStripRows = kMicroRows;
+template <class C> inline constexpr bool kWholeStrips = false;  // but for the last one
 template <class C> inline constexpr int kMicroColumns = kMicroVectors * kLanes<C>;
 
 template <class C, bool RowMajor, int Vectors, size_t... I>

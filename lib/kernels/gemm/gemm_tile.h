@@ -79,6 +79,7 @@ template <class Body> struct SumOf<TilePair<Body>> {
 };
 template <class Body> inline constexpr int kLanes<TilePair<Body>> = kTileSide;
 template <class Body> inline constexpr int kStripRows<TilePair<Body>> = 2 * kTileSide;
+template <class Body> inline constexpr bool kWholeStrips<TilePair<Body>> = true;
 // Tiles are so quick that a strip of b must stay in the first-level cache.
 template <class Body> inline constexpr int64_t kSlabDepth<TilePair<Body>> = 256;
 
