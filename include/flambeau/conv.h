@@ -141,6 +141,47 @@ FLAM_API flam_tensor *flam_conv_transpose3d(
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
     const flam_conv_transpose_options *options);
 
+/** Options of `flam_conv_norm`. */
+typedef struct flam_conv_norm_options {
+  size_t struct_size; /**< sizeof(flam_conv_norm_options) */
+  const int64_t *stride FLAM_DEFAULT(1); /**< distance of the windows; default 1 */
+  size_t n_stride;
+  const int64_t *padding FLAM_DEFAULT(0); /**< zeros added at both ends; default 0 */
+  size_t n_padding;
+  const int64_t *dilation FLAM_DEFAULT(1); /**< distance of the window's elements; default 1 */
+  size_t n_dilation;
+  int64_t groups FLAM_DEFAULT(1); /**< number of separate groups of channels; default 1 */
+  double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
+  flam_bool relu FLAM_DEFAULT(0); /**< whether ReLU is the last step; default false */
+  int32_t reserved; /**< 0 */
+} flam_conv_norm_options;
+
+/** Convolution, batch normalisation by running statistics, and ReLU.
+ *
+ * In one pass where no gradient is recorded: scale and shift of the normalisation go into weight
+ * and bias. Otherwise as three operations.
+ *
+ * - `input`: [n, c, ...] or [c, ...] with one to three dimensions of an image, floating point.
+ * - `weight`: [o, c / groups, ...], dtype of `input`.
+ * - `bias`: [o]; default none.
+ * - `running_mean`: [o]; default none: there is no normalisation.
+ * - `running_var`: [o]; default none: there is no normalisation.
+ * - `norm_weight`: [o]; default none, for 1.
+ * - `norm_bias`: [o]; default none, for 0.
+ * - returns: what the convolution makes, of that shape.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where only one of the statistics is given.
+ * - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
+ */
+FLAM_API flam_tensor *flam_conv_norm(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *running_mean FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *running_var FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *norm_weight FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *norm_bias FLAM_DEFAULT(NULL),
+    const flam_conv_norm_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -179,6 +179,10 @@ FLAM_DEFINE_INIT(flam_conv_options, FLAM_CONV_OPTIONS_INIT)
   {sizeof(flam_conv_transpose_options), NULL, 0, NULL, 0, NULL, 0, 1, NULL, 0}
 FLAM_DEFINE_INIT(flam_conv_transpose_options, FLAM_CONV_TRANSPOSE_OPTIONS_INIT)
 
+#define FLAM_CONV_NORM_OPTIONS_INIT \
+  {sizeof(flam_conv_norm_options), NULL, 0, NULL, 0, NULL, 0, 1, 1e-5, 0, 0}
+FLAM_DEFINE_INIT(flam_conv_norm_options, FLAM_CONV_NORM_OPTIONS_INIT)
+
 #define FLAM_CREATION_OPTIONS_INIT {sizeof(flam_creation_options), FLAM_DTYPE_NONE, 0, 0, 0}
 FLAM_DEFINE_INIT(flam_creation_options, FLAM_CREATION_OPTIONS_INIT)
 

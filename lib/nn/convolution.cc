@@ -44,6 +44,14 @@ class Convolution final : public Module {
     return convolved(ops::pad(x, sides, o_.padding_mode), w, b, {});
   }
 
+  bool takes_epilogue() const override { return !o_.transposed && !repeats(); }
+  Tensor forward_with(const Tensor& x, const Epilogue& e) override {
+    check_given(*this, x, "input");
+    return ops::conv_norm(x, Module::parameter("weight"), parameter_or_none("bias"), e.mean, e.var,
+                          e.weight, e.bias, o_.stride, o_.padding, o_.dilation, o_.groups, e.eps,
+                          e.relu);
+  }
+
   std::string extra_repr() const override {
     std::string s = cat_text(in_, ", ", out_, ", kernel_size=", tuple_text(kernel_),
                              ", stride=", tuple_text(o_.stride));

@@ -2,6 +2,7 @@
 #include "nn/layers.h"
 
 #include "base/error.h"
+#include "graph/mode.h"
 #include "nn/blocks.h"
 
 namespace flambeau::nn {
@@ -75,10 +76,26 @@ class Sequential final : public Module {
   Sequential() : Module("Sequential") {}
   Tensor forward(TensorsView inputs) override {
     Tensor x = only(*this, inputs);
-    for (size_t i = 0; i < children.size(); ++i) {  // a layer's forward may change the list
-      x = child(children[i].first)->call(x);
+    for (size_t i = 0; i < children.size();) {  // a layer's forward may change the list
+      const Ref<Module> layer = child(children[i++].first);
+      Epilogue epilogue;
+      const bool alone = modes.grad || layer->hooked() || !layer->takes_epilogue();
+      const size_t joined = alone ? 0 : collect(i, epilogue);
+      i += joined;
+      x = joined ? layer->call_with(x, epilogue) : layer->call(x);
     }
     return x;
+  }
+
+ private:
+  // How many layers from the i-th on are part of the pass.
+  size_t collect(size_t i, Epilogue& epilogue) const {
+    const size_t first = i;
+    for (; i < children.size(); ++i) {
+      const Ref<Module>& layer = children[i].second;
+      if (!layer || layer->hooked() || !layer->joins(epilogue)) break;
+    }
+    return i - first;
   }
 };
 

@@ -21,6 +21,10 @@ Tensor flam_module::forward(flambeau::TensorsView) {
                  "] is missing the required \"forward\" function");
 }
 
+Tensor flam_module::forward_with(const Tensor& x, const flambeau::nn::Epilogue&) {
+  return forward({&x, 1});
+}
+
 void flam_module::check_name(std::string_view name, const char* kind) const {
   flambeau::check(!name.empty(), Code::invalid_argument, kind, " name can't be empty string \"\"");
   flambeau::check(name.find('.') == name.npos, Code::invalid_argument, kind,
@@ -135,15 +139,22 @@ bool flam_module::updates_buffers() const {
   return false;
 }
 
-Tensor flam_module::call(flambeau::TensorsView inputs) {
+template <class F> Tensor flam_module::labelled(F&& forward) {
   const flambeau::ModuleLabel in_module(label());
   try {
-    const bool hooked = !hooks_before.empty() || !hooks_after.empty();
-    return hooked ? call_with_hooks(inputs) : forward(inputs);
+    return forward();
   } catch (...) {
     flambeau::nn::note_failure(*this);
     throw;
   }
+}
+
+Tensor flam_module::call(flambeau::TensorsView inputs) {
+  return labelled([&] { return hooked() ? call_with_hooks(inputs) : forward(inputs); });
+}
+
+Tensor flam_module::call_with(const Tensor& x, const flambeau::nn::Epilogue& epilogue) {
+  return labelled([&] { return forward_with(x, epilogue); });
 }
 
 Tensor flam_module::call_with_hooks(flambeau::TensorsView inputs) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/hook.h"
+#include "nn/epilogue.h"
 #include "tensor/state.h"
 #include "tensor/tensor.h"
 
@@ -62,6 +63,11 @@ struct flam_module : flambeau::RefCounted {
 
   virtual Tensor forward(flambeau::TensorsView inputs);
   virtual std::string extra_repr() const { return {}; }
+  // Whether forward_with makes what other modules add in the same pass, and whether this one adds
+  // itself.
+  virtual bool takes_epilogue() const { return false; }
+  virtual bool joins(flambeau::nn::Epilogue&) const { return false; }
+  virtual Tensor forward_with(const Tensor& x, const flambeau::nn::Epilogue& epilogue);
 
   void set_parameter(std::string_view name, Tensor t);
   void name_parameter(std::string_view name, const Tensor& t);  // of another tree
@@ -77,6 +83,8 @@ struct flam_module : flambeau::RefCounted {
   Tensor buffer_or_none(std::string_view name) const;
   Tensor call(flambeau::TensorsView inputs);  // forward with hooks
   Tensor call(const Tensor& x) { return call({&x, 1}); }
+  Tensor call_with(const Tensor& x, const flambeau::nn::Epilogue& epilogue);  // without hooks
+  bool hooked() const { return !hooks_before.empty() || !hooks_after.empty(); }
   bool updates_buffers() const;  // whether a call may write to some of the tree
   // What memory is labelled with while it runs: its path, or its type where it is the root.
   const char* label() const;
@@ -97,6 +105,7 @@ struct flam_module : flambeau::RefCounted {
 
  private:
   Tensor call_with_hooks(flambeau::TensorsView inputs);
+  template <class F> Tensor labelled(F&& forward);
   void forget_parameter(std::string_view name);
   flambeau::nn::Named<const flambeau::TensorImpl*> named_;  // addresses, perhaps of ended ones
   void forget_child(std::string_view name);

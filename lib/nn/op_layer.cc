@@ -2,6 +2,7 @@
 #include "nn/op_layer.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "nn/parts.h"
@@ -26,6 +27,7 @@ class OpLayer final : public Module {
     return forward_(*this, inputs);
   }
   std::string extra_repr() const override { return extra_; }
+  bool joins(Epilogue& e) const override { return type == "ReLU" && !std::exchange(e.relu, true); }
 
  private:
   std::string listed() const {

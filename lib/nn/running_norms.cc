@@ -46,6 +46,12 @@ class BatchNorm final : public RunningNorm {
                            buffer_or_none("running_var"), parameter_or_none("weight"),
                            parameter_or_none("bias"), of_input(), o_.momentum, o_.eps);
   }
+  bool joins(Epilogue& e) const override {
+    const Tensor mean = buffer_or_none("running_mean"), var = buffer_or_none("running_var");
+    if (of_input() || e.mean || e.relu || !mean || !var) return false;
+    e = {mean, var, parameter_or_none("weight"), parameter_or_none("bias"), o_.eps, false};
+    return true;
+  }
 };
 
 class InstanceNorm final : public RunningNorm {

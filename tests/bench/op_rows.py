@@ -467,6 +467,8 @@ product("product 1024 by 1024x8", SQUARE, (1024, 8))
 product("product 128x784 by 512", (128, 784), (784, 512))
 product("bmm 64 x 64x64x64", (64, 64, 64), (64, 64, 64))
 product("bmm 64 x 256x32x256", (64, 256, 32), (64, 32, 256))
+product("bmm 64 x 64x64x64 of bfloat16", (64, 64, 64), (64, 64, 64), "bf16")
+product("bmm 16 x 256x256x256 of bfloat16", (16, 256, 256), (16, 256, 256), "bf16")
 
 
 @row("matrix by vector", "read", 4 * MILLION)
@@ -524,6 +526,24 @@ conv("1x1, channels_last", 32, 64, 64, 1, layout="nhwc")
 conv("1x1 of bfloat16", 64, 32, 64, 1, n=16, dtype="bfloat16")
 conv("3x3 of bfloat16", 64, 32, 64, 3, padding=1, n=16, dtype="bfloat16")
 conv("3x3 stride 2 of bfloat16", 64, 32, 64, 3, 2, 1, n=16, dtype="bfloat16")
+
+
+def conv_norm(name, c, h, o, kernel, padding=0, groups=1, n=8):
+    size = h + 2 * padding - kernel + 1
+    flops = 2.0 * n * o * size * size * (c // groups) * kernel * kernel
+
+    @row(f"conv {name} + BN + ReLU, eval", "f32", flops)
+    def make(torch):
+        nn = torch.nn
+        conv = nn.Conv2d(c, o, kernel, padding=padding, groups=groups, bias=False)
+        net = nn.Sequential(conv, nn.BatchNorm2d(o), nn.ReLU()).eval()
+        x = torch.randn(n, c, h, h)
+        return lambda: net(x)
+
+
+conv_norm("3x3", 64, 56, 64, 3, padding=1)
+conv_norm("1x1", 256, 28, 64, 1)
+conv_norm("3x3 depthwise", 128, 28, 128, 3, padding=1, groups=128)
 
 
 def attention(name, sizes, dtype="float32", kv_heads=None, **options):

@@ -2,8 +2,11 @@
 
 import functools
 
+import numpy as np
+
 from tests.harness import windows
-from tests.harness.table import op, x
+from tests.harness.gen import api
+from tests.harness.table import op, positive, x
 
 CONV = dict(
     elementwise=False,
@@ -129,3 +132,35 @@ for n, (image, kernel, options) in {
         ],
         **CONV,
     )
+
+
+def convolve_and_norm(a, w, *rest, normed=True, eps=1e-5, relu=False, **where):
+    bias, (mean, var, weight, shift) = rest[0], rest[1:] if normed else (None,) * 4
+    y = windows.conv(a, w, bias, spatial=2, **where)
+    if normed:
+        channel = (1, -1, 1, 1)
+        y = (y - mean.reshape(channel)) / np.sqrt(var.reshape(channel) + eps)
+        y = y * weight.reshape(channel) + shift.reshape(channel)
+    return np.maximum(y, 0) if relu else y
+
+
+STATS = (x(4, grad=False), positive(4, grad=False), x(4), x(4))
+op(
+    "conv_norm",
+    ref=convolve_and_norm,
+    call=lambda *ts, normed=True, **options: api.conv_norm(*ts, **options),
+    samples=[(x(2, 2, 5, 4), x(4, 2, 3, 2), x(4), *STATS)],
+    options=[dict(stride=[2, 2], padding=[1, 0]), dict(eps=0.1, dilation=[1, 2])],
+    pairs=[
+        ((x(2, 4, 4, 4), x(4, 1, 3, 3), x(4), *STATS), dict(groups=4, padding=[1, 1])),
+        ((x(2, 2, 4, 4), x(4, 2, 2, 2), x(4)), dict(normed=False)),
+    ],
+    big=[(x(2, 8, 30, 31), x(4, 8, 3, 3), x(4), *STATS)],
+    refuses=[
+        ((x(1, 3, 5, 5), x(4, 2, 3, 3), x(4), *STATS), {}, CHANNELS),
+        ((x(1, 2, 5, 5), x(4, 2, 3, 3), x(4), x(3), positive(3)), {}, "running_mean|elements"),
+        ((x(1, 2, 5, 5), x(4, 2, 3, 3), x(4), x(4)), {}, "running_var"),
+    ],
+    dtypes=("float32", "float64"),  # halves are rounded between the three
+    **CONV,
+)

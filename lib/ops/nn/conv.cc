@@ -3,8 +3,11 @@
 // more.
 #include "kernels/conv/conv.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "ops/call.h"
+#include "ops/nn/conv.h"
 #include "ops/ops.h"
 #include "ops/scalar_name.h"
 #include "tensor/order.h"
@@ -21,7 +24,8 @@ struct Form : ConvParams {
   bool channels_last = false;  // how results lie, gradients too
 };
 
-Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p);
+Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p,
+               Activation activation = Activation::none);
 Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, DimsView x_sizes,
                      const Form& p);
 Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const Form& p);
@@ -75,11 +79,12 @@ struct WeightGradientBackward {
   }
 };
 
-Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p) {
+Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p,
+               Activation activation) {
   Call c{kConvolutionOp, {x, w, bias}};
   const Dims sizes = conv_sizes("convolution", c[0], c[1], p);
   Tensor y = c.output(sizes, c[0].dtype(), p.channels_last);
-  run_conv("convolution", y, c[0], c[1], c[2], p);
+  run_conv("convolution", y, c[0], c[1], c[2], p, activation);
   return c.track(std::move(y), ConvBackward{c.save(c[0]), c.save(c[1]), p});
 }
 
@@ -168,7 +173,8 @@ bool are_whole(const Tensor& x, const Tensor& w, const Tensor& bias) {
 Tensor widened(const Tensor& t) { return t ? to_dtype(t, Dtype::f64) : t; }
 
 Tensor conv(const Op& op, size_t spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
-            DimsView stride, DimsView padding, DimsView dilation, int64_t groups) {
+            DimsView stride, DimsView padding, DimsView dilation, int64_t groups,
+            Activation activation = Activation::none) {
   if (are_whole(x, w, bias)) {
     return to_dtype(
         conv(op, spatial, widened(x), widened(w), widened(bias), stride, padding, dilation, groups),
@@ -178,7 +184,7 @@ Tensor conv(const Op& op, size_t spatial, const Tensor& x, const Tensor& w, cons
   const Call c{op, {x, w, bias}};
   const Operands o = with_batch(op, c[0], c[1], spatial);
   p.channels_last = lays_channels_last(o.x, c[1]);
-  const Tensor y = forward(o.x, c[1], c[2], p);
+  const Tensor y = forward(o.x, c[1], c[2], p, activation);
   return o.batched ? y : squeeze(y, Dims{0});
 }
 
@@ -214,6 +220,14 @@ Tensor transposed(const Op& op, const Tensor& x, const Tensor& w, const Tensor& 
 }
 
 }  // namespace
+
+Tensor convolution(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvSteps& s,
+                   Activation activation) {
+  const int64_t spatial = std::clamp<int64_t>(w.dim() - 2, 1, 3);
+  const Op& op = spatial == 1 ? op::conv1d : spatial == 2 ? op::conv2d : op::conv3d;
+  return conv(op, size_t(spatial), x, w, bias, s.stride, s.padding, s.dilation, s.groups,
+              activation);
+}
 
 Tensor conv1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
               DimsView padding, DimsView dilation, int64_t groups) {

@@ -10,6 +10,7 @@ from operator import index
 from ..._functions import typename
 from ..._tensor import Tensor
 from ..parameter import Parameter
+from ._one_pass import NORM_OF, one_pass
 from ._paths import tell
 from .module import Module, _indent
 
@@ -126,8 +127,12 @@ class Sequential(_Indexed):
         return self
 
     def forward(self, input):
-        for module in self._modules.values():
-            input = module(input)
+        modules, done = tuple(self._modules.values()), 0
+        for i, module in enumerate(modules):
+            if i < done:
+                continue
+            made = one_pass(modules, i, input) if module.__class__ in NORM_OF else None
+            input, done = made or (module(input), 0)
         return input
 
 

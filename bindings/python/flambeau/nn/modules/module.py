@@ -306,6 +306,27 @@ class Module(StateMixin, WalkMixin):
             place(problem, self)
             raise
 
+    def _is_hooked(self):
+        state = self.__dict__
+        return bool(
+            state["_forward_hooks"]
+            or state["_forward_pre_hooks"]
+            or state["_backward_hooks"]
+            or state["_backward_pre_hooks"]
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
+        )
+
+    def _named(self, forward, *args):
+        """Calls a function as this module's, for memory reports and errors."""
+        try:
+            return _within(_clear_error, _push, handle_of(self)._h, forward, args, {})
+        except Exception as problem:
+            place(problem, self)
+            raise
+
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Calls `hook(module, args, output)` after forward; what it returns replaces the output."""
         marked = self._forward_hooks_with_kwargs, with_kwargs
