@@ -1,6 +1,8 @@
 // Squares of a matrix turned on the host: a line of the cache of every column becomes one of every
-// row. Lines are copied side by side first, for a matrix' own lie where the cache has few places;
-// from there pieces of 16 bytes, which every processor permutes at once, are turned in registers.
+// row. Lines are copied side by side first, for a matrix' own lie where the cache has few places,
+// unless they are few themselves; from there pieces of 16 bytes, which every processor permutes at
+// once, are turned in registers. Squares follow one another along the rows that are written: below
+// one another they would need more of those few places than there are.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -35,7 +37,7 @@ template <int N> FLAM_FN void load_pieces(const char* from, int64_t step,
 }
 
 template <class T> struct Turn {
-  static constexpr int64_t kSide = 64 / sizeof(T);
+  static constexpr int64_t kSide = 64 / sizeof(T), kFewLines = 8;
   static constexpr int kPiece = 16 / sizeof(T), kLanes = kPiece * kTurnPieces;
   typedef T Lanes __attribute__((vector_size(sizeof(T) * kLanes)));
 
@@ -44,32 +46,33 @@ template <class T> struct Turn {
                      int64_t columns) {
     alignas(64) char lines[kSide][64];
     if (rows == kSide && columns == kSide) {
+      if constexpr (kSide <= kFewLines) return turn(to, to_row, from, from_column);
       for (int64_t c = 0; c < kSide; ++c) memcpy(lines[c], from + c * from_column, 64);
-      return turn(to, to_row, lines[0]);
+      return turn(to, to_row, lines[0], 64);
     }
     alignas(64) char turned[kSide][64];
     for (int64_t c = 0; c < columns; ++c)
       memcpy(lines[c], from + c * from_column, size_t(rows) * sizeof(T));
-    turn(turned[0], 64, lines[0]);
+    turn(turned[0], 64, lines[0], 64);
     for (int64_t r = 0; r < rows; ++r)
       memcpy(to + r * to_row, turned[r], size_t(columns) * sizeof(T));
   }
 
  private:
-  static void turn(char* to, int64_t to_row, const char* lines) {
+  static void turn(char* to, int64_t to_row, const char* lines, int64_t line) {
     for (int64_t r = 0; r < kSide; r += kPiece) {
       for (int64_t c = 0; c < kSide; c += kLanes)
         block(to + r * to_row + c * int64_t(sizeof(T)), to_row,
-              lines + c * 64 + r * int64_t(sizeof(T)));
+              lines + c * line + r * int64_t(sizeof(T)), line);
     }
   }
 
   // A piece of kLanes lines each: kPiece rows.
-  FLAM_FN static void block(char* to, int64_t to_row, const char* lines) {
+  FLAM_FN static void block(char* to, int64_t to_row, const char* lines, int64_t line) {
     Lanes v[kPiece], next[kPiece];
     for (int j = 0; j < kPiece; ++j) {
       typename TurnWords<kTurnPieces>::type words;
-      load_pieces<kTurnPieces>(lines + j * 64, kPiece * 64, words);
+      load_pieces<kTurnPieces>(lines + j * line, kPiece * line, words);
       v[j] = Lanes(words);
     }
 #pragma GCC unroll 4
@@ -93,14 +96,18 @@ template <class T> struct Turn {
   }
 };
 
-// to[r][c] = from[c][r]; neighbouring squares share the pages that they read.
+// to[r][c] = from[c][r]; squares below one another share the pages that they read, as long as these
+// are few.
 template <class T> void turn_area(char* to, int64_t to_row, const char* from, int64_t from_column,
                                   int64_t rows, int64_t columns) {
-  constexpr int64_t kSide = Turn<T>::kSide, kBytes = sizeof(T);
-  for (int64_t c = 0; c < columns; c += kSide) {
+  constexpr int64_t kSide = Turn<T>::kSide, kBytes = sizeof(T), kPages = 64;
+  for (int64_t first = 0; first < columns; first += kPages) {
+    const int64_t end = std::min(first + kPages, columns);
     for (int64_t r = 0; r < rows; r += kSide) {
-      Turn<T>::square(to + r * to_row + c * kBytes, to_row, from + r * kBytes + c * from_column,
-                      from_column, std::min(kSide, rows - r), std::min(kSide, columns - c));
+      for (int64_t c = first; c < end; c += kSide) {
+        Turn<T>::square(to + r * to_row + c * kBytes, to_row, from + r * kBytes + c * from_column,
+                        from_column, std::min(kSide, rows - r), std::min(kSide, end - c));
+      }
     }
   }
 }
