@@ -1,36 +1,11 @@
 // Depthwise convolutions of planes whose rows are next to each other under the taps: several rows
-// of outputs at once share what is loaded, and no plane is turned. Vectors of 32 bytes, for loads
-// at odd places are dear where they cross a line of the cache, as each of 64 does.
+// of outputs at once share what is loaded, and no plane is turned.
 #pragma once
 #include "kernels/conv/conv_planes.h"
 
 namespace flambeau::FLAM_TARGET {
 
-inline constexpr int kRowBytes = kVectorBytes < 32 ? kVectorBytes : 32;
-template <class C> inline constexpr int kRowLanes = kRowBytes / int(sizeof(C));
-template <class C> using RowVector = typename VectorOf<C, kRowLanes<C>>::type;
-inline constexpr int kRowsAtOnce = 4, kRowVectors = FLAM_ISA_RANK == 2 ? 4 : 2;
-
-template <class C> FLAM_FN RowVector<C> row_multiply_add(C a, RowVector<C> b, RowVector<C> c) {
-  const RowVector<C> x = a - RowVector<C>{};
-#if FLAM_ISA_RANK > 0
-  if constexpr (std::is_same_v<C, float>) return _mm256_fmadd_ps(x, b, c);
-  if constexpr (std::is_same_v<C, double>) return _mm256_fmadd_pd(x, b, c);
-#endif
-  return x * b + c;
-}
-
-template <class C> FLAM_FN void store_row_part(C* p, RowVector<C> v, int n) {
-#if FLAM_ISA_RANK == 2
-  if constexpr (sizeof(C) == 4) {
-    _mm256_mask_storeu_epi32(p, __mmask8((1u << n) - 1), (__m256i)v);
-  } else {
-    _mm256_mask_storeu_epi64(p, __mmask8((1u << n) - 1), (__m256i)v);
-  }
-#else
-  memcpy(p, &v, size_t(n) * sizeof(C));
-#endif
-}
+inline constexpr int kRowsAtOnce = 4, kRowVectors = 2;
 
 template <class C> struct PlaneRowArgs {
   const C* x;
@@ -44,12 +19,12 @@ template <class C> struct PlaneRowArgs {
 
 // A strip of Rows rows under Height taps.
 template <class C, int Rows, int Height, int Vectors> void plane_rows(const PlaneRowArgs<C>& g) {
-  using V = RowVector<C>;
+  using V = Vector<C>;
   V sum[Rows][Vectors];
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) sum[i][j] = g.bias - V{};
+    for (int j = 0; j < Vectors; ++j) sum[i][j] = splat(g.bias);
   }
   for (int64_t t = 0; t < g.width; ++t) {
     C w[Height];
@@ -60,11 +35,12 @@ template <class C, int Rows, int Height, int Vectors> void plane_rows(const Plan
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) {
         V x;
-        memcpy(&x, g.x + r * g.x_row + t + j * kRowLanes<C>, sizeof x);
+        memcpy(&x, g.x + r * g.x_row + t + j * kLanes<C>, sizeof x);
         asm("" : "+v"(x));  // gcc would load it again for each product
 #pragma GCC unroll 8
         for (int h = 0; h < Height; ++h) {
-          if (r >= h && r - h < Rows) sum[r - h][j] = row_multiply_add<C>(w[h], x, sum[r - h][j]);
+          if (r >= h && r - h < Rows)
+            sum[r - h][j] = multiply_add<C>(splat(w[h]), x, sum[r - h][j]);
         }
       }
     }
@@ -74,12 +50,12 @@ template <class C, int Rows, int Height, int Vectors> void plane_rows(const Plan
 #pragma GCC unroll 8
     for (int j = 0; j < Vectors; ++j) {
       const V v = g.relu ? (sum[i][j] < 0 ? V{} : sum[i][j]) : sum[i][j];
-      C* to = g.out + i * g.out_row + j * kRowLanes<C>;
-      const int64_t left = g.columns - j * kRowLanes<C>;
-      if (left >= kRowLanes<C>) {
+      C* to = g.out + i * g.out_row + j * kLanes<C>;
+      const int64_t left = g.columns - j * kLanes<C>;
+      if (left >= kLanes<C>) {
         memcpy(to, &v, sizeof v);
       } else if (left > 0) {
-        store_row_part<C>(to, v, int(left));
+        store_part<C>(to, v, int(left));
       }
     }
   }
@@ -101,11 +77,13 @@ template <class T> class PlaneRows {
     const TapDim &dh = g.dim[1], &dw = g.dim[2];
     return std::is_same_v<T, C> && g.rows == 1 && g.channels == 1 && g.dim[0].taps == 1 &&
            dh.step == 1 && dh.delta == 1 && (dh.taps == 3 || dh.taps == 5) && dw.step == 1 &&
-           dw.delta == 1 && dw.stride == 1 && g.out_step[2] == 1 && dw.count >= kRowLanes<C>;
+           dw.delta == 1 && dw.stride == 1 && g.out_step[2] == 1 && dw.count >= kLanes<C>;
   }
 
   explicit PlaneRows(const TapProduct<T>& g)
-      : g_(g), blocks_(g, 64 * kMicroColumns<C>), window_(g, blocks_) {}
+      : g_(g), blocks_(g, 64 * kMicroColumns<C>), window_(g, blocks_) {
+    for (int64_t t = 0; t < g.taps(); ++t) taps_.push_back(g.tap_offset(t));
+  }
 
   void run() {
     const int64_t work = blocks_.rows() * blocks_.columns() * (g_.taps() + 4);
@@ -122,7 +100,7 @@ template <class T> class PlaneRows {
  private:
   void block(const TapBlock& b, C* weights, const C* x) const {
     const T* w = g_.w + b.group * g_.w_group;
-    for (int64_t t = 0; t < g_.taps(); ++t) weights[t] = gemm_load(w + g_.tap_offset(t));
+    for (size_t t = 0; t < taps_.size(); ++t) weights[t] = gemm_load(w + taps_[t]);
     PlaneRowArgs<C> m{};
     m.x_row = window_.row;
     m.width = g_.dim[2].taps;
@@ -143,16 +121,17 @@ template <class T> class PlaneRows {
 
   int64_t strip(int64_t rows, const PlaneRowArgs<C>& m) const {
     using Rows = std::make_integer_sequence<int, kRowsAtOnce>;
-    const bool narrow = 2 * m.columns <= kRowVectors * kRowLanes<C>;
+    const bool narrow = 2 * m.columns <= kRowVectors * kLanes<C>;
     constexpr int half = kRowVectors / 2;
     narrow ? run_plane_rows<C, half>(rows, g_.dim[1].taps, m, Rows{})
            : run_plane_rows<C, kRowVectors>(rows, g_.dim[1].taps, m, Rows{});
-    return (narrow ? half : kRowVectors) * kRowLanes<C>;
+    return (narrow ? half : kRowVectors) * kLanes<C>;
   }
 
   const TapProduct<T>& g_;
   const TapBlocks<T> blocks_;
   const PlaneWindow<T> window_;
+  std::vector<int64_t> taps_;  // where they lie in the weight
 };
 
 }  // namespace flambeau::FLAM_TARGET

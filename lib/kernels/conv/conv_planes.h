@@ -67,18 +67,20 @@ template <class T> struct PlaneWindow {
     const int64_t rows = g.dim[0].taps * g.dim[1].length(b.rows), next = row;
     if (!before || !before->same_place(b)) std::fill(to, to + bytes(g) / sizeof(C), C(0));
     for (int64_t c = 0; c < g.channels; ++c) {
-      C* at = to + lead + c * channel;
+      C* const at = to + lead + c * channel;
       const T* image = image_of(g, b) + c * g.x_channel;
-      for_window_rows(g, b, image, 0, rows, [&, next](int64_t, const T* from) {
-        if (from && dw.step == 1) {
-          copy_line(at + cut.low, from + skip, dw.stride, n);
-        } else if (from) {
-          C* const line = to + lead + g.channels * channel + kMicroColumns<C>;
-          copy_line(line + cut.low, from + skip, dw.stride, n);
-          for (int64_t p = 0; p < dw.step; ++p)
-            pick_every(at + p * phase, line + p, dw.step, phase);
-        }
-        at += next;
+      if (dw.step == 1) {
+        for_window_rows(g, b, image, 0, rows, [=](int64_t k, const T* from) {
+          if (from) copy_line(at + k * next + cut.low, from + skip, dw.stride, n);
+        });
+        continue;
+      }
+      C* const line = to + lead + g.channels * channel + kMicroColumns<C>;
+      for_window_rows(g, b, image, 0, rows, [=, this](int64_t k, const T* from) {
+        if (!from) return;
+        copy_line(line + cut.low, from + skip, dw.stride, n);
+        for (int64_t p = 0; p < dw.step; ++p)
+          pick_every(at + k * next + p * phase, line + p, dw.step, phase);
       });
     }
     return to + lead;
