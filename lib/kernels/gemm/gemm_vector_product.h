@@ -187,7 +187,40 @@ void row_product(int64_t n, int64_t k, const MatrixSource<T>& a, const MatrixSou
       });
 }
 
-// False where neither form fits the strides, or where b is used often enough to be packed.
+template <class T>
+void dots(int64_t m, int64_t n, const DotOperands<T>& g, const Target<GemmCompute<T>>& t) {
+  if constexpr (std::is_same_v<T, BFloat16> && FLAM_ISA_RANK == 2) {
+    if (isa_rank() >= kIsaPairs) return dot_product<T, true>(m, n, g, t);
+  }
+  dot_product<T, false>(m, n, g, t);
+}
+
+inline constexpr int64_t kFewVectors = 8, kLongVectors = 256;
+
+// A few columns, which would leave lanes idle: they are copied to run along k, and the product is
+// made turned, as dot products with a's rows where these lie.
+template <class T>
+void column_product(int64_t m, int64_t n, int64_t k, const MatrixSource<T>& a,
+                    const MatrixSource<T>& b, const Target<GemmCompute<T>>& t) {
+  using C = GemmCompute<T>;
+  const int64_t pitch = k + 64 / int64_t(sizeof(T));  // powers of two would share places of a cache
+  const Scratch copy(size_t(n * pitch) * sizeof(T)), turned(size_t(n * m) * sizeof(C));
+  T* const columns = copy.as<T>();
+  C* const sums = turned.as<C>();
+  for (int64_t p = 0; p < k; ++p) {
+    for (int64_t j = 0; j < n; ++j) columns[j * pitch + p] = b.data[j * b.along + p * b.depth];
+  }
+  dots<T>(n, m, {k, columns, pitch, a.data, a.along}, {sums, m, nullptr, 0, false, false});
+  for (int64_t i = 0; i < m; ++i) {
+    const C* init = t.init ? t.init + i * t.init_row : nullptr;
+    for (int64_t j = 0; j < n; ++j) {
+      const C v = sums[j * m + i] + (init ? init[t.init_column ? 0 : j] : C(0));
+      t.out[i * t.out_row + j] = t.relu && v < 0 ? C(0) : v;
+    }
+  }
+}
+
+// False where no form fits the strides, or where b is used often enough to be packed.
 template <class T>
 bool vector_product(int64_t m, int64_t n, int64_t k, const MatrixSource<T>& a,
                     const MatrixSource<T>& b, const Target<GemmCompute<T>>& target) {
@@ -195,17 +228,13 @@ bool vector_product(int64_t m, int64_t n, int64_t k, const MatrixSource<T>& a,
     row_product<T>(n, k, a, b, target);
     return true;
   }
-  if (a.depth != 1 || b.depth != 1) return false;
-  const bool pairs = std::is_same_v<T, BFloat16> && isa_rank() >= kIsaPairs;
-  if (m > 1 && (k < 256 || m > 8)) return false;
-  const DotOperands<T> g{k, a.data, a.along, b.data, b.along};
-  if constexpr (std::is_same_v<T, BFloat16> && FLAM_ISA_RANK == 2) {
-    if (pairs) {
-      dot_product<T, true>(m, n, g, target);
-      return true;
-    }
+  if (a.depth != 1) return false;
+  if (n > 1 && n <= kFewVectors && m > kFewVectors && k >= kLongVectors) {
+    column_product<T>(m, n, k, a, b, target);
+    return true;
   }
-  dot_product<T, false>(m, n, g, target);
+  if (b.depth != 1 || (m > 1 && (k < kLongVectors || m > kFewVectors))) return false;
+  dots<T>(m, n, {k, a.data, a.along, b.data, b.along}, target);
   return true;
 }
 
