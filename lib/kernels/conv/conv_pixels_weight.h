@@ -3,7 +3,10 @@
 // positions go one after the other, so each sum is one chain for every number of threads; small
 // ones go together, for each time all sums are read and written.
 #pragma once
+#include <vector>
+
 #include "kernels/conv/conv_pixels.h"
+#include "kernels/copy_run.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -94,22 +97,59 @@ template <class T> class PixelWeight {
     });
   }
 
+  // Rows of the weight may lie a multiple of a page apart, of which the cache holds few at once: so
+  // the elements of several channels are put together for each row before they go there.
   void put(int64_t group) const {
     const int64_t taps = g_.taps(), strips = columns_ / kLanes<C>;
-    parallel_for(g_.channels * strips, 1 + (1 << 10) / taps, [&](int64_t i, int64_t end) {
+    const int64_t channels = std::clamp<int64_t>(kTogether / taps, 1, g_.channels);
+    const int64_t runs = (g_.channels + channels - 1) / channels;
+    parallel_for(runs * strips, 1 + (1 << 10) / (channels * taps), [&](int64_t i, int64_t end) {
+      std::vector<T> rows(size_t(kLanes<C> * channels * taps));
       for (; i < end; ++i) {
-        const int64_t c = i % g_.channels, row = i / g_.channels * kLanes<C>;
+        const int64_t first = i % runs * channels, row = i / runs * kLanes<C>;
+        const int64_t n = std::min(channels, g_.channels - first);
+        collect(first, n, row, rows.data());
         const int64_t lanes = std::min<int64_t>(kLanes<C>, g_.rows - row);
-        T* out = g_.w + group * g_.w_group + row * g_.w_row + c * g_.w_channel;
-        for (int64_t t = 0; t < taps; ++t) {
-          const C* from = sums_.template as<C>() + (t * g_.channels + c) * columns_ + row;
-          T* to = out + g_.tap_offset(t);
-          for (int64_t l = 0; l < lanes; ++l)
-            to[l * g_.w_row] = gemm_finish<T>(from[l], Activation::none);
-        }
+        T* out = g_.w + group * g_.w_group + row * g_.w_row + first * g_.w_channel;
+        for (int64_t l = 0; l < lanes; ++l)
+          put_row(rows.data() + l * n * taps, n, out + l * g_.w_row);
       }
     });
   }
+
+  // Of kLanes rows from `row` on, each as [channels, taps].
+  void collect(int64_t first, int64_t channels, int64_t row, T* to) const {
+    const int64_t taps = g_.taps(), length = channels * taps;
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t t = 0; t < taps; ++t) {
+        const C* from = sums_.template as<C>() + (t * g_.channels + first + c) * columns_ + row;
+        for (int64_t l = 0; l < kLanes<C>; ++l)
+          to[l * length + c * taps + t] = gemm_finish<T>(from[l], Activation::none);
+      }
+    }
+  }
+
+  void put_row(const T* from, int64_t channels, T* to) const {
+    const int64_t taps = g_.taps();
+    const bool dense = taps_dense() && g_.w_channel == taps;
+    if (dense)
+      return copy_run(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from),
+                      channels * taps * int64_t(sizeof(T)));
+    for (int64_t t = 0; t < taps; ++t) {
+      T* at = to + g_.tap_offset(t);
+      for (int64_t c = 0; c < channels; ++c) at[c * g_.w_channel] = from[c * taps + t];
+    }
+  }
+
+  bool taps_dense() const {
+    int64_t length = 1;
+    bool dense = true;
+    for (int d = kConvDims; d-- > 0; length *= g_.dim[d].taps)
+      dense = dense && (g_.dim[d].taps == 1 || g_.w_tap[d] == length);
+    return dense;
+  }
+
+  static constexpr int64_t kTogether = 256;  // elements of a row of the weight
 
   const TapProduct<T>& g_;
   const TapBlocks<T> blocks_;
