@@ -58,6 +58,12 @@ const Case kCases[] = {
     {7, 17, 24, 1, {8, 7}, {3, 2}, {2, 1}, {1, 1}, {1, 1}},
     {2, 9, 17, 1, {3, 4, 5}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
     {1, 3, 34, 1, {31, 29}, {7, 7}, {2, 2}, {3, 3}, {1, 1}},
+    // depthwise: rows of one vector, of two and of several, wider than high, and beyond the image
+    {2, 5, 5, 5, {9, 28}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 2, 2, 2, {6, 70}, {5, 5}, {1, 1}, {2, 2}, {1, 1}},
+    {1, 3, 3, 3, {3, 33}, {3, 7}, {1, 1}, {4, 5}, {1, 1}},
+    // weights whose rows are put together of several channels
+    {2, 70, 40, 1, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
 };
 
 ConvParams params_of(const Case& c) { return {c.stride, c.padding, c.dilation, c.groups}; }

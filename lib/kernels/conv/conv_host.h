@@ -8,6 +8,7 @@
 #include "kernels/conv/conv_far.h"
 #include "kernels/conv/conv_lanes.h"
 #include "kernels/conv/conv_pixels_weight.h"
+#include "kernels/conv/conv_plane_direct.h"
 #include "kernels/conv/conv_plane_rows.h"
 #include "kernels/conv/conv_planes_weight.h"
 #include "kernels/conv/conv_winograd_product.h"
@@ -76,9 +77,7 @@ template <class T> void run_taps(TapProduct<T> g) {
       return g.dim[2].taps == 3 ? WinogradProduct<T, 3>(g).run() : WinogradProduct<T, 5>(g).run();
     }
   }
-  if constexpr (std::is_same_v<T, GemmCompute<T>>) {
-    if (PlaneRows<T>::suits(g)) return PlaneRows<T>(g).run();
-  }
+  if (PlaneRows<T>::suits(g)) return PlaneRows<T>(g).run();
   if (LaneProduct<T>::suits(g)) return LaneProduct<T>(g).run();
   if (PlaneProduct<T>::suits(g)) return PlaneProduct<T>(g).run();
   PixelProduct<T>(g).run();

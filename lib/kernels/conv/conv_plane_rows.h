@@ -1,9 +1,12 @@
 // Depthwise convolutions of planes whose rows are next to each other under the taps: several rows
-// of outputs at once share what is loaded, and no plane is turned.
+// of outputs at once share what is loaded, and no plane is turned. For processors without AVX-512,
+// whose masked loads need no window: conv_plane_direct.h.
 #pragma once
 #include "kernels/conv/conv_planes.h"
 
 namespace flambeau::FLAM_TARGET {
+
+#if FLAM_ISA_RANK < 2
 
 inline constexpr int kRowsAtOnce = 4, kRowVectors = 2;
 
@@ -133,5 +136,7 @@ template <class T> class PlaneRows {
   const PlaneWindow<T> window_;
   std::vector<int64_t> taps_;  // where they lie in the weight
 };
+
+#endif
 
 }  // namespace flambeau::FLAM_TARGET
