@@ -171,7 +171,7 @@ bool adds_up(const Kernel& kernel, Dtype dtype) {
 
 // `target` is the side that the lists move: x of a read, self of a write.
 void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, const Tensor& src,
-              const Tensor& target, FromEnd from_end) {
+              const Tensor& target, FromEnd from_end, Kept kept = Kept::yes) {
   const Device device = dst.device();
   const KernelFn fn = kernel.find(op, device, dst.dtype());
   IndexArgs a{};
@@ -204,6 +204,7 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
   a.src = static_cast<const char*>(src.data());
   a.op = op;
   a.report = report_of(device);
+  a.fresh = kept == Kept::no;
   Access accesses[kIndexLists + 2] = {writes(dst), reads(src)};
   for (size_t d = 0; d < w.sizes.size(); ++d) {
     a.size[d] = w.sizes[d];
@@ -232,12 +233,15 @@ Tensor as_f32(const Tensor& t) {
 }
 
 // Halves that meet at one place add up in f32 and are rounded once: write(self, values) then works
-// on copies. Where the writes are few beside what would be copied the host's kernel goes by places.
-template <class Write> bool wrote_wide(const Kernel& kernel, const Tensor& self,
-                                       const Tensor& values, int64_t writes, Write&& write) {
-  constexpr int64_t kFew = 64;  // elements copied in the time of one write
+// on copies. Where the indices are few beside what would be copied, or each of them writes many
+// neighbours, the host's kernel goes by places.
+template <class Write>
+bool wrote_wide(const Kernel& kernel, const Tensor& self, const Tensor& values, int64_t indices,
+                int64_t writes, Write&& write) {
+  constexpr int64_t kFew = 64;  // elements copied in the time of one index
   if (!adds_up(kernel, self.dtype())) return false;
   if (writes < 2 || writes < self.numel() / kFew) return false;
+  if (self.device().is_cpu() && writes / indices >= kFew) return false;
   const Tensor wide = as_f32(self);
   write(wide, as_f32(values));
   run_cast(self, wide);
@@ -316,13 +320,15 @@ void run_index_read(const char* op, const Tensor& out, const Tensor& x, const In
 void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
                      const IndexTensors& lists, const Tensor& values, FromEnd from_end) {
   Dims moved;
-  Walk w = walk_of(self, lists, layout_of(op, self, lists), moved);
+  const Layout layout = layout_of(op, self, lists);
+  Walk w = walk_of(self, lists, layout, moved);
   check(broadcasts_to(values.sizes(), w.sizes), Code::shape, op, ": values of shape ",
         ShapeText{values.sizes()}, " do not broadcast to the indexed shape ", ShapeText{w.sizes});
   const int64_t writes =
       std::accumulate(w.sizes.begin(), w.sizes.end(), int64_t{1}, std::multiplies<>());
-  if (wrote_wide(kernel, self, values, writes, [&](const Tensor& to, const Tensor& from) {
-        run_index_write(op, kernel, to, lists, from);
+  const int64_t indices = std::max<int64_t>(1, numel_of(layout.index_shape));
+  if (wrote_wide(kernel, self, values, indices, writes, [&](const Tensor& to, const Tensor& from) {
+        run_index_write(op, kernel, to, lists, from, from_end);
       })) {
     return;
   }
@@ -346,16 +352,17 @@ void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
 }
 
 void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64_t dim,
-                 const Tensor& index, const Tensor& src) {
+                 const Tensor& index, const Tensor& src, Kept kept) {
   if (index.dim() == 0 || self.dim() == 0) {
     const auto line = [](const Tensor& t) {
       return t.dim() ? t : alias(t, Dims{1}, Dims{1}, t.offset());
     };
-    return run_scatter(op, kernel, line(self), 0, line(index), line(src));
+    return run_scatter(op, kernel, line(self), 0, line(index), line(src), kept);
   }
-  if (wrote_wide(kernel, self, src, index.numel(), [&](const Tensor& to, const Tensor& from) {
-        run_scatter(op, kernel, to, dim, index, from);
-      })) {
+  if (wrote_wide(kernel, self, src, index.numel(), index.numel(),
+                 [&](const Tensor& to, const Tensor& from) {
+                   run_scatter(op, kernel, to, dim, index, from, Kept::no);
+                 })) {
     return;
   }
   const size_t d = size_t(wrap_dim(dim, self.dim()));
@@ -364,7 +371,7 @@ void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64
          src.dim() ? Dims(src.strides()) : Dims(index.sizes().size(), 0),
          {}};
   w.lists.push_back({index, Dims(index.strides()), int64_t(d)});
-  run_walk(op, kernel, std::move(w), self, src, self, FromEnd::no);
+  run_walk(op, kernel, std::move(w), self, src, self, FromEnd::no, kept);
 }
 
 Tensor true_positions(const char* op, const Tensor& mask) {

@@ -11,7 +11,7 @@
 // index_select(x, 1, i) and index_add are {{}, i}, embedding is {i}, masked_select is
 // {true_positions(mask)} on the flattened x. Where FromEnd says so indices may count from the end,
 // never along the dim of a gather or scatter; one that is out of range is an error before anything
-// is written (cpu), or at the next wait (devices, see report.h).
+// is written that is Kept (cpu), or at the next wait (devices, see report.h).
 // Writes to one place happen in order on the cpu; on devices additions to one place are atomic, in
 // any order, and in the cpu's order where deterministic algorithms are asked for. Flips, rolls,
 // repeats and cat need no kernel: run_cast between aliases.
@@ -48,6 +48,7 @@ struct IndexArgs {
   // of their positions is shared by `owners` threads, a power of two, who split its places.
   int32_t free_dims;
   uint32_t owners;  // 0: in any order
+  bool fresh;       // written to by nobody else, and let go on an error
   // Halves on the host: by place the first write along the other dimensions, or none; what meets is
   // computed in f32 and rounded once.
   const int64_t* first;
@@ -57,6 +58,7 @@ struct IndexArgs {
 };
 
 enum class FromEnd : bool { no, yes };
+enum class Kept : bool { no, yes };  // a target of writes, where an index is out of range
 using IndexTensors = SmallVector<Tensor, 4>;
 
 Dims indexed_shape(const char* op, const Tensor& x, const IndexTensors& lists);
@@ -68,7 +70,7 @@ void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
 void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
                 const Tensor& index);
 void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64_t dim,
-                 const Tensor& index, const Tensor& src);
+                 const Tensor& index, const Tensor& src, Kept kept = Kept::yes);
 Tensor true_positions(const char* op, const Tensor& mask);
 
 extern constinit Kernel kIndexRead;  // any dtype, as are those that write:

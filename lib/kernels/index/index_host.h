@@ -1,8 +1,10 @@
 // Indexed reads and writes on the host, run by run along the walk's last dimension. Before the
-// first write every index is checked, in bulk. Threads share a dimension along which places differ
+// first write every index is checked, in bulk, unless the target is a fresh one, which an error
+// lets go. Threads share a dimension along which places differ
 // whatever the lists say: so no two of them meet, and what is written twice is written in order.
 #pragma once
 #include <atomic>
+#include <utility>
 
 #include "base/thread_pool.h"
 #include "kernels/copy_run.h"
@@ -61,10 +63,33 @@ struct RunSteps {
   int64_t dst, src;
 };
 
+// Of neighbours on one side, where the other stands still but for the list, whose indices count
+// elements. What is read is stored by pieces, for a store takes as long as a piece's.
+template <class F, class T>
+FLAM_FN void run_in_row(T* dst, const T* src, const int64_t* index, int64_t n) {
+  int64_t i = 0;
+  if constexpr (kReads<F> && sizeof(T) > 1) {
+    constexpr int64_t kPiece = 16 / sizeof(T);
+    typedef T Piece __attribute__((vector_size(16)));
+    for (; i + kPiece <= n; i += kPiece) {
+      const Piece piece = [&]<size_t... K>(std::index_sequence<K...>) {
+        return Piece{src[index[i + int64_t(K)]]...};
+      }(std::make_index_sequence<size_t(kPiece)>{});
+      memcpy(dst + i, &piece, sizeof piece);
+    }
+  }
+#pragma GCC unroll 4
+  for (; i < n; ++i)
+    update_place(Update<F>{}, dst + (kReads<F> ? i : index[i]), src[kReads<F> ? index[i] : i]);
+}
+
 // Moved by dense indices of one list, none of which is negative or too large.
 template <class F, class T>
 FLAM_FN void run_by_list(char* dst, const char* src, const int64_t* index, int64_t step,
                          RunSteps by, int64_t n) {
+  constexpr int64_t kBytes = sizeof(T);
+  if (step == kBytes && by.dst == kReads<F> * kBytes && by.src == !kReads<F> * kBytes)
+    return run_in_row<F>(reinterpret_cast<T*>(dst), reinterpret_cast<const T*>(src), index, n);
 #pragma GCC unroll 4
   for (int64_t i = 0; i < n; ++i, dst += by.dst, src += by.src) {
     const int64_t moved = index[i] * step;
@@ -95,6 +120,12 @@ FLAM_FN void run_moved(char* dst, const char* src, RunSteps by, int64_t n) {
     for (int64_t i = 0; i < n; ++i) update_place(Update<F>{}, to + i, from[i]);
     return;
   }
+  if (by.dst == int64_t(sizeof(T)) && by.src == 0) {  // with one number
+    T* to = reinterpret_cast<T*>(dst);
+    const T value = *reinterpret_cast<const T*>(src);
+    for (int64_t i = 0; i < n; ++i) update_place(Update<F>{}, to + i, value);
+    return;
+  }
   for (int64_t i = 0; i < n; ++i, dst += by.dst, src += by.src) {
     update_place(Update<F>{}, reinterpret_cast<T*>(dst), *reinterpret_cast<const T*>(src));
   }
@@ -109,19 +140,25 @@ inline bool reads_rows(const IndexArgs& a, int64_t bytes) {
 // Such rows lie anywhere, so the first lines of those to come are asked for ahead.
 inline void read_rows(const IndexArgs& a, int64_t bytes, int64_t begin, int64_t end) {
   constexpr int64_t kAhead = 2048, kFirst = 1024;  // bytes
-  const int64_t inner = a.size[1], row_bytes = inner * bytes;
+  const int64_t inner = a.size[1], row_bytes = inner * bytes, rows = a.size[0];
   const int64_t ahead = kAhead / row_bytes + 1, first = row_bytes < kFirst ? row_bytes : kFirst;
   const int64_t* const index = reinterpret_cast<const int64_t*>(a.list[0].data);
-  for (int64_t n = 0; begin < end; begin += n) {
-    const int64_t row = begin / inner, at = begin % inner;
-    n = inner - at < end - begin ? inner - at : end - begin;
-    if (row + ahead < a.size[0] && uint64_t(index[row + ahead]) < uint64_t(a.list[0].size)) {
-      const char* next = a.src + index[row + ahead] * a.list[0].step;
+  const uint64_t size = uint64_t(a.list[0].size);
+  const int64_t step = a.list[0].step, dst_row = a.dst_stride[0];
+  const char* const src = a.src;
+  char* const dst = a.dst;
+  int64_t row = begin / inner, at = begin % inner;
+  for (; begin < end; ++row, at = 0) {
+    const int64_t n = inner - at < end - begin ? inner - at : end - begin;
+    begin += n;
+    if (row + ahead < rows && uint64_t(index[row + ahead]) < size) {
+      const char* next = src + index[row + ahead] * step;
       for (int64_t i = 0; i < first; i += 64) __builtin_prefetch(next + i);
     }
     const int64_t place = row * 8;
-    copy_run(a.dst + row * a.dst_stride[0] + at * bytes,
-             a.src + listed_offset(a, &place) + at * bytes, n * bytes);
+    const int64_t moved =
+        uint64_t(index[row]) < size ? index[row] * step : listed_offset(a, &place);
+    copy_run(dst + row * dst_row + at * bytes, src + moved + at * bytes, n * bytes);
   }
 }
 
@@ -205,17 +242,17 @@ void meet_run(const IndexArgs& a, int64_t first, const WalkPlace& p, int64_t n) 
   const int64_t to = a.free_dims ? a.dst_stride[last] / int64_t(sizeof(T)) : 1,
                 from = a.free_dims ? a.src_stride[last] / int64_t(sizeof(T)) : 1;
   T* dst = reinterpret_cast<T*>(a.dst + p.dst + a.meetings[first].dst);
-  Compute<T> sum[kMeetRun];
-  for (int64_t i = 0; i < n; ++i) sum[i] = load(dst + i * to);
-  for (int64_t m = first; m >= 0; m = a.meetings[m].next) {
-    const T* src = reinterpret_cast<const T*>(a.src + p.src + a.meetings[m].src);
-    if (from == 1) {
-      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i));
-    } else {
-      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i * from));
+  const auto each = [&](auto to_step, auto from_step) {
+    Compute<T> sum[kMeetRun];
+    for (int64_t i = 0; i < n; ++i) sum[i] = load(dst + i * to_step);
+    for (int64_t m = first; m >= 0; m = a.meetings[m].next) {
+      const T* src = reinterpret_cast<const T*>(a.src + p.src + a.meetings[m].src);
+      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i * from_step));
     }
-  }
-  for (int64_t i = 0; i < n; ++i) dst[i * to] = narrow<T>(sum[i]);
+    for (int64_t i = 0; i < n; ++i) dst[i * to_step] = narrow<T>(sum[i]);
+  };
+  constexpr std::integral_constant<int64_t, 1> dense;
+  to == 1 && from == 1 ? each(dense, dense) : each(to, from);
 }
 
 template <class F, class T> void meet(const IndexArgs& a) {
@@ -259,7 +296,8 @@ template <class F, class T> void write_places(const IndexArgs& a, int64_t part, 
   const RunSteps by{a.dst_stride[a.ndim - 1], a.src_stride[a.ndim - 1]};
   walk_runs(a, 0, a.numel, [&](const WalkPlace& p, int64_t n) {
     const int64_t index = *reinterpret_cast<const int64_t*>(list.data + p.list[0]);
-    const int64_t at = index < 0 ? index + list.size : index;
+    const int64_t asked = index < 0 && list.from_end ? index + list.size : index;
+    const int64_t at = in_range(a.op, a.report, asked, index, list.dim, list.size);
     if (at % parts != part) return;
     run_moved<F, T>(a.dst + p.dst + at * list.step, a.src + p.src, by, n);
   });
@@ -286,7 +324,7 @@ template <class F, class T> void index_entry(void*, const void* p) {
     return parallel_for(a.numel, 16384,
                         [&](int64_t begin, int64_t end) { index_range<F, T>(a, begin, end); });
   }
-  for (int l = 0; l < a.lists; ++l) check_list(a, l);
+  for (int l = 0; !a.fresh && l < a.lists; ++l) check_list(a, l);
   const int64_t threads = get_num_threads();
   if (moves_rows(a, sizeof(T))) {
     const int64_t parts = a.numel <= 16384 ? 1 : threads;

@@ -78,6 +78,9 @@ Tensor source_of(const char* op, const Tensor& x, const Tensor& index, const Ten
   return used_part(src, index);
 }
 
+// A result of its own is let go where an index is out of range.
+Kept kept_by(Into into) { return into.destination ? Kept::yes : Kept::no; }
+
 }  // namespace
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index, Into into) {
@@ -103,7 +106,7 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
       number ? to(src, x.device(), x.dtype()) : source_of(op::scatter, x, at, src, d);
   Call c{op::scatter.to(into), {x, at, from}, Devices::exact};
   Tensor y = c.changeable();
-  run_scatter(op::scatter, kIndexSet, y, d, at, from);
+  run_scatter(op::scatter, kIndexSet, y, d, at, from, kept_by(into));
   return c.track(std::move(y), ScatterBackward{c.save(at), d, number});
 }
 
@@ -115,7 +118,7 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
   const Tensor from = source_of(op::scatter_add, cast[0], at, cast[2], d);
   Call c{op::scatter_add.to(into), {cast[0], at, from}, Devices::exact};
   Tensor y = c.changeable();
-  run_scatter(op::scatter_add, kIndexAdd, y, d, at, from);
+  run_scatter(op::scatter_add, kIndexAdd, y, d, at, from, kept_by(into));
   return c.track(std::move(y), ScatterAddBackward{c.save(at), d});
 }
 
