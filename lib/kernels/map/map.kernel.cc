@@ -331,9 +331,9 @@ void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop
       if (l.side[o].period <= l.block) period = std::max(period, l.side[o].period);
     if (!by_rows) l.block -= l.block % period;
   }
-  if (!loop && l.side[0].element == l.side[1].element && takes_transpose(a, width) &&
-      l.side[0].element->bytes == width) {
-    return copy_turned(a, width);
+  if (!loop && l.side[0].element == l.side[1].element && l.side[0].element->bytes == width) {
+    const MapArgs plane = with_plane_last(a, width);
+    if (takes_transpose(plane, width)) return copy_turned(plane, width);
   }
   if (loop && l.turned && l.inner >= kTileRows && a.size[a.ndim - 2] >= kTileRows)
     return run_turned(l);

@@ -2,6 +2,7 @@
 // input and the reverse, so squares whose sides are a line of the cache are turned.
 #pragma once
 #include <algorithm>
+#include <utility>
 
 #include "base/thread_pool.h"
 #include "kernels/map/map.h"
@@ -10,6 +11,19 @@
 namespace flambeau::FLAM_TARGET {
 
 inline constexpr int64_t kTransposeRows = 64;  // of the output, for one thread at a time
+
+// The same launch with the dimension along which the input has its neighbours before the last,
+// where it is further out: the order of the others is nobody's concern.
+inline MapArgs with_plane_last(MapArgs a, int64_t bytes) {
+  const int beside = a.ndim - 2;
+  if (beside < 1 || a.stride[1][beside] == bytes || a.stride[1][beside + 1] == bytes) return a;
+  int d = beside - 1;
+  while (d >= 0 && a.stride[1][d] != bytes) --d;
+  if (d < 0) return a;
+  std::swap(a.size[d], a.size[beside]);
+  for (int o = 0; o < a.operands; ++o) std::swap(a.stride[o][d], a.stride[o][beside]);
+  return a;
+}
 
 // Whether a copy of elements of this size transposes large enough planes.
 inline bool takes_transpose(const MapArgs& a, int64_t bytes) {
