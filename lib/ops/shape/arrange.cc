@@ -1,6 +1,7 @@
 // Elements in another order or several times: each result is one strided copy of an alias of its
 // operand.
 #include "base/error.h"
+#include "kernels/map/join.h"
 #include "ops/call.h"
 #include "ops/ops.h"
 #include "tensor/order.h"
@@ -42,8 +43,9 @@ void roll_into(const Tensor& y, const Tensor& x, size_t d, int64_t shift) {
     sizes[d] = count;
     return alias(t, sizes, t.strides(), t.offset() + start * t.strides()[d]);
   };
-  if (shift) run_cast(range(y, 0, shift), range(x, n - shift, shift));
-  run_cast(range(y, shift, n - shift), range(x, 0, n - shift));
+  const Joined parts[] = {{range(y, shift, n - shift), range(x, 0, n - shift)},
+                          {range(y, 0, shift), range(x, n - shift, shift)}};
+  run_join(std::span(parts, shift ? 2 : 1), d);
 }
 
 }  // namespace

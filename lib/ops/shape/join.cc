@@ -1,6 +1,7 @@
 // Joining: every operand is copied, with conversion, into its part of one output.
 #include "flambeau/join.h"
 #include "base/error.h"
+#include "kernels/map/join.h"
 #include "ops/call.h"
 #include "ops/ops.h"
 #include "tensor/order.h"
@@ -119,11 +120,13 @@ Tensor cat_as(Form name, TensorsView tensors, int64_t dim) {
   }
   Tensor y = c.output(shape, common_dtype(c), channels_last);
   int64_t start = 0;
+  std::vector<Joined> parts;
   for (size_t i = 0; i < c.size(); ++i) {
     if (along[i] <= 0) continue;
-    run_cast(part(y, d, start, along[i]), c[i]);
+    parts.push_back({part(y, d, start, along[i]), c[i]});
     start += along[i];
   }
+  run_join(parts, d);
   return c.track(std::move(y), CatBackward{d, std::move(along)});
 }
 
@@ -154,9 +157,12 @@ Tensor stack(TensorsView tensors, int64_t dim, Into into) {
                  : empty_stack(first.sizes(), d, int64_t(c.size()), common_dtype(c), c.device());
   Dims strides(y.strides());
   strides.erase(d);
+  std::vector<Joined> parts;
   for (size_t i = 0; i < c.size(); ++i) {
-    run_cast(alias(y, first.sizes(), strides, y.offset() + int64_t(i) * y.strides()[d]), c[i]);
+    const int64_t start = y.offset() + int64_t(i) * y.strides()[d];
+    parts.push_back({alias(y, first.sizes(), strides, start), c[i]});
   }
+  run_join(parts, d);
   return c.track(std::move(y), StackBackward{d, tensors.size()});
 }
 
