@@ -233,11 +233,23 @@ of_square(
     "NHWC to NCHW", lambda torch, x: x.permute(0, 3, 1, 2).contiguous(), *BOTH, (8, 64, 64, 32)
 )
 of_square("heads apart", lambda torch, x: x.transpose(1, 2).contiguous(), *BOTH, (8, 256, 8, 64))
+of_square(
+    "heads apart of bfloat16",
+    lambda torch, x: x.transpose(1, 2).contiguous(),
+    "copy",
+    4 * MILLION,
+    (8, 256, 8, 64),
+    "bfloat16",
+)
+of_square(
+    "dimensions reversed", lambda torch, x: x.permute(2, 1, 0).contiguous(), *BOTH, (64, 64, 256)
+)
 of_square("flip", lambda torch, x: x.flip(1), *BOTH)
 of_square("roll", lambda torch, x: x.roll(3, 1), *BOTH)
 of_square("tril", lambda torch, x: x.tril(), *BOTH)
 of_square("pad", lambda torch, x: torch.nn.functional.pad(x, (1, 1, 1, 1)), *BOTH)
 of_square("cat, last dim", lambda torch, x: torch.cat((x, x), 1), "copy", 16 * MILLION)
+of_square("cat of two, last dim", lambda torch, x: torch.cat((x[:512], x[512:]), 1), *BOTH)
 of_square("repeat", lambda torch, x: x.repeat(2, 2), "copy", 20 * MILLION)
 of_square("repeat_interleave", lambda torch, x: x.repeat_interleave(2, 0), "copy", 12 * MILLION)
 of_square("topk", lambda torch, x: x.topk(10, 1))
@@ -258,16 +270,34 @@ of_square(
 )
 
 
-@row("gather", "copy", 16 * MILLION)
-def gather(torch):
-    x, index = torch.randn(*SQUARE), torch.randint(0, 1024, SQUARE)
-    return lambda: x.gather(1, index)
+def along_index(name, call, amount, dtype="float32"):
+    """A row of a matrix and indices of its shape."""
+
+    @row(name, "copy", amount)
+    def make(torch):
+        x = torch.randn(*SQUARE).to(getattr(torch, dtype))
+        index = torch.randint(0, 1024, SQUARE)
+        return lambda: call(torch, x, index)
 
 
-@row("scatter_add", "copy", 16 * MILLION)
-def scatter_add(torch):
-    x, index = torch.randn(*SQUARE), torch.randint(0, 1024, SQUARE)
-    return lambda: torch.zeros(1024, 1024).scatter_add(1, index, x)
+along_index("gather", lambda torch, x, index: x.gather(1, index), 16 * MILLION)
+along_index("gather, columns", lambda torch, x, index: x.gather(0, index), 16 * MILLION)
+along_index(
+    "gather of bfloat16", lambda torch, x, index: x.gather(1, index), 12 * MILLION, "bfloat16"
+)
+along_index("gather of int64", lambda torch, x, index: x.gather(1, index), 24 * MILLION, "int64")
+along_index("scatter", lambda torch, x, index: x.scatter(1, index, x), 20 * MILLION)
+along_index(
+    "scatter_add",
+    lambda torch, x, index: torch.zeros(1024, 1024).scatter_add(1, index, x),
+    16 * MILLION,
+)
+along_index(
+    "scatter_add of bfloat16",
+    lambda torch, x, index: x.scatter_add(1, index, x),
+    14 * MILLION,
+    "bfloat16",
+)
 
 
 @row("index_select, rows", "copy", 4 * MILLION)
@@ -292,6 +322,19 @@ def rows_by_index(torch):
 def index_add(torch):
     x, index, y = torch.randn(*SQUARE), torch.randint(0, 1024, (512,)), torch.randn(512, 1024)
     return lambda: x.index_add_(0, index, y)
+
+
+@row("index_add of bfloat16", "copy", 7 * MILLION)
+def index_add_bfloat16(torch):
+    x, y = (torch.randn(n, 1024).to(torch.bfloat16) for n in (1024, 512))
+    index = torch.randint(0, 1024, (512,))
+    return lambda: x.index_add(0, index, y)
+
+
+@row("index_fill", "copy", 10 * MILLION)
+def index_fill(torch):
+    x, index = torch.randn(*SQUARE), torch.randint(0, 1024, (512,))
+    return lambda: x.index_fill(0, index, 1.0)
 
 
 @row("embedding", "copy", 2 * 4 * 2048 * 128)
@@ -520,6 +563,8 @@ conv("3x3 stride 2", 64, 56, 128, 3, 2, 1)
 conv("7x7 stride 2 of colours", 3, 224, 64, 7, 2, 3, n=1)
 conv("5x5", 32, 28, 64, 5, padding=2)
 conv("3x3 depthwise", 128, 28, 128, 3, padding=1, groups=128)
+conv("3x3 depthwise of bfloat16", 128, 28, 128, 3, padding=1, groups=128, dtype="bfloat16")
+conv("3x3, 512 on 7x7", 512, 7, 512, 3, padding=1)
 conv("3x3 in 8 groups", 64, 28, 64, 3, padding=1, groups=8)
 conv("3x3 padded, channels_last", 64, 56, 64, 3, padding=1, layout="nhwc")
 conv("1x1, channels_last", 32, 64, 64, 1, layout="nhwc")
