@@ -44,9 +44,9 @@ struct Launch {
   MapLoop loop;
   int64_t inner, block;  // lengths of an inner run, and of a block where any is needed
   bool flat = true, turned = false;
-  bool dense = true;   // every side along an inner run
-  bool shared = true;  // or one number for all of it
-  Side side[kMapOperands];
+  bool dense = true;  // every side along an inner run
+  bool shared;        // or one number for all of it
+  Side side[kMapOperands] = {};
 };
 
 constexpr int64_t kNowhere[kMapDims] = {};
@@ -309,11 +309,14 @@ void run_turned(const Launch& l) {
 }  // namespace
 
 void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop, bool stored) {
-  Launch l{a,    operands, loop, a.ndim ? a.size[a.ndim - 1] : 1, a.numel, true, false,
-           true, true,     {}};
+  Launch l{.a = a,
+           .operands = operands,
+           .loop = loop,
+           .inner = a.ndim ? a.size[a.ndim - 1] : 1,
+           .block = a.numel,
+           .shared = loop != nullptr};
   const bool moved = stored || (!loop && types[0] == types[1]);
   int64_t width = 1;
-  l.shared = loop;
   for (int o = 0; o < operands; ++o) {
     const Side& s = l.side[o] = side_of(a, o, types[o], moved);
     l.flat &= s.flat;

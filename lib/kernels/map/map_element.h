@@ -1,8 +1,6 @@
 // How the elements of a dtype lie in memory and in a block, where they are dense and of the type
 // that functors compute in, and the way from one to the other.
 #pragma once
-#include <cstring>
-
 #if defined(__F16C__)
 #include <immintrin.h>
 #endif

@@ -144,19 +144,22 @@ template <class F, class... T>
 inline constexpr bool kStored = kHasLanes<F, T...> || kIsBrief<F, T...>;
 
 template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
-  if constexpr (kHasLanes<F, Out, In...>) return &map_rows<&map_lanes<F, Out, In...>, Out, In...>;
-  if constexpr (kIsBrief<F, Out, In...>) return &map_rows<&map_dense<F, Out, In...>, Out, In...>;
-  if constexpr (requires { typename F::Rough; } && sizeof(Out) == 2) {
+  constexpr bool is_copy =
+      requires { typename F::Copies; } && (std::is_same_v<Compute<Out>, Compute<In>> && ...);
+  if constexpr (kHasLanes<F, Out, In...>) {
+    return &map_rows<&map_lanes<F, Out, In...>, Out, In...>;
+  } else if constexpr (kIsBrief<F, Out, In...>) {
+    return &map_rows<&map_dense<F, Out, In...>, Out, In...>;
+  } else if constexpr (requires { typename F::Rough; } && sizeof(Out) == 2) {
     return map_loop_of<typename F::Rough, Out, In...>();
-  }
-  if constexpr (requires { typename F::Copies; }) {
-    if constexpr ((std::is_same_v<Compute<Out>, Compute<In>> && ...)) return nullptr;
-  }
-  if constexpr (requires(F f, Compute<In>... v) { f.is_usual(v...); }) {
+  } else if constexpr (is_copy) {
+    return nullptr;
+  } else if constexpr (requires(F f, Compute<In>... v) { f.is_usual(v...); }) {
     return &map_rows<&map_dense_by_pieces<F, Compute<Out>, Compute<In>...>, Compute<Out>,
                      Compute<In>...>;
+  } else {
+    return &map_rows<&map_dense<F, Compute<Out>, Compute<In>...>, Compute<Out>, Compute<In>...>;
   }
-  return &map_rows<&map_dense<F, Compute<Out>, Compute<In>...>, Compute<Out>, Compute<In>...>;
 }
 
 template <class F, class Out, class... In> void map_entry(void*, const void* p) {
