@@ -5,6 +5,8 @@ types summed in float32.
 References are the rows' own where float64 carries them; the others are here, with why.
 """
 
+import os
+
 import flambeau
 import numpy as np
 import pytest
@@ -105,6 +107,20 @@ def test_elementary_functions(name, options, device):
         f"{want[worst]!r}: {apart[worst]} ULP; {(apart > most).sum()} of {apart.size} "
         f"are above {most}"
     )
+
+
+def test_sigmoid_of_doubles(device):
+    """Against the C library's long double: a quotient of sums, each of which could lose a digit."""
+    random = np.random.default_rng(0)
+    parts = [random.uniform(-w, w, 100_000) for w in (1, 4, 40, 708)]
+    x = np.concatenate([*parts, [0.0, -0.0, -745.1, 800.0, np.inf]])
+    got = flambeau.sigmoid(flambeau.tensor(x).to(device)).cpu().numpy()
+    want = 1 / (1 + np.exp(-x.astype(np.longdouble)))
+    unit = np.ldexp(np.longdouble(1), np.maximum(np.frexp(want)[1] - 53, -1074))
+    apart = np.abs(got - want) / unit
+    # Without fused multiply-add, and on a GPU, it is 1 / (1 + exp(-x)), as PyTorch has it.
+    plain = device.startswith("cuda") or os.environ.get("FLAMBEAU_ISA") == "sse2"
+    assert apart.max() <= (2.4 if plain else 1.1), (x[apart.argmax()], apart.max())
 
 
 USUAL = ["exp", "exp2", "sigmoid", "silu", "softplus", "logsigmoid", "gelu"]

@@ -133,7 +133,7 @@ void map_rows(const double* params, char* const* data, const int64_t* step, int6
 
 template <class F, class Out, class... In>
 void map_lanes(const double* params, int64_t n, Out* out, const In*... in) {
-  using OnLanes = typename F::template OnLanes<sizeof(Out) == 2>;
+  using OnLanes = typename LanesOf<F, Out>::type;
   lanes_loop<Out, In...>(functor_from<F>(params), functor_from<OnLanes>(params), n, out, in...);
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/math.h"
 #include "kernels/math_rough.h"
 #include "ops/elementwise/activation_lanes.h"
+#include "ops/elementwise/sigmoid_wide.h"
 #include "ops/elementwise/usual.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -190,6 +191,7 @@ struct UsualSigmoid {
 struct Sigmoid : UsualUpTo<16> {
   using Usual = UsualSigmoid;
   template <bool kRough> using OnLanes = SigmoidOnLanes<kRough>;
+  using OnWideLanes = SigmoidOnWideLanes;
   template <class V> FLAM_FN V operator()(V x) const { return sigmoid(x); }
 };
 FLAM_MAP(kSigmoid, Sigmoid, FloatTypes);
