@@ -108,6 +108,8 @@ for dtype, names in {
 pointwise("gelu bfloat16", lambda torch, x: torch.nn.functional.gelu(x), dtype="bfloat16")
 
 pointwise("x * 2", lambda torch, x: x * 2)
+pointwise("x * 2 float16", lambda torch, x: x * 2, dtype="float16")
+pointwise("neg bfloat16", lambda torch, x: -x, dtype="bfloat16")
 pointwise("clamp", lambda torch, x: x.clamp(-1, 1))
 pointwise("pow 2.5", lambda torch, x: x**2.5, 0.1, 4.1)
 pointwise("pow 3", lambda torch, x: x**3)
@@ -115,7 +117,7 @@ pointwise("dropout", lambda torch, x: torch.nn.functional.dropout(x, 0.5))
 
 
 def binary(name, call, dtype="float32", made=None, amount=None):
-    width = {"float64": 8, "int64": 8, "bfloat16": 2}.get(dtype, 4)
+    width = {"float64": 8, "int64": 8, "bfloat16": 2, "float16": 2}.get(dtype, 4)
 
     @row(name, "copy", amount or 3 * width * MILLION)
     def make(torch):
@@ -133,6 +135,7 @@ binary("x == y", lambda torch, x, y: x == y, amount=9 * MILLION)
 binary("float64 add", lambda torch, x, y: x + y, "float64")
 binary("int64 add", lambda torch, x, y: x + y, "int64")
 binary("bfloat16 add", lambda torch, x, y: x + y, "bfloat16")
+binary("float16 add", lambda torch, x, y: x + y, "float16")
 binary("where", lambda torch, x, y: torch.where(x > 2, x, y), amount=15 * MILLION)
 binary("cat", lambda torch, x, y: torch.cat((x, y)), amount=16 * MILLION)
 binary("stack", lambda torch, x, y: torch.stack((x, y)), amount=16 * MILLION)

@@ -20,7 +20,7 @@ constexpr int64_t kLongRun = 128;
 // Dense ones also from here on where they are whole registers.
 constexpr int64_t kWholeRun = 32, kWhole = 16;
 // Of an operand that an inner run shares: what is filled once and used again and again.
-constexpr int64_t kSharedBytes = 256, kSharedRows = kBlockBytes / kSharedBytes;
+constexpr int64_t kSharedBytes = 512, kSharedRows = kBlockBytes / kSharedBytes;
 constexpr int64_t kWholePiece = 1024;
 constexpr int64_t kGrain = 16384, kPieces = 8;        // at least; of a launch, for each thread
 constexpr int64_t kTileRows = 16, kTileBytes = 1024;  // of a turned operand, in a block's type
@@ -317,18 +317,20 @@ void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop
            .shared = loop != nullptr};
   const bool moved = stored || (!loop && types[0] == types[1]);
   int64_t width = 1;
+  bool by_row = false;  // one number for a row, not for all
   for (int o = 0; o < operands; ++o) {
     const Side& s = l.side[o] = side_of(a, o, types[o], moved);
     l.flat &= s.flat;
     l.turned |= s.turned;
     l.dense &= s.dense;
     l.shared &= s.dense || s.step == 0;
+    by_row |= !s.dense && s.period != 1;
     width = std::max(width, s.element->width);
   }
   const bool by_rows =
       l.inner >= kLongRun || (l.dense && l.inner >= kWholeRun && l.inner % kWhole == 0);
   if (!l.dense || !by_rows) {
-    l.block = (l.shared && by_rows ? kSharedBytes : kBlockBytes) / width;
+    l.block = (l.shared && by_rows && by_row ? kSharedBytes : kBlockBytes) / width;
     int64_t period = 1;  // whole ones, so that what begins again is gathered once
     for (int o = 1; o < operands; ++o)
       if (l.side[o].period <= l.block) period = std::max(period, l.side[o].period);

@@ -1,11 +1,8 @@
 // How the elements of a dtype lie in memory and in a block, where they are dense and of the type
 // that functors compute in, and the way from one to the other.
 #pragma once
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
-
 #include "kernels/copy_run.h"
+#include "kernels/map/map_halves.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -34,15 +31,9 @@ template <class T> void gather_run(char* block, const char* from, int64_t step, 
 #if defined(__F16C__)
     if constexpr (std::is_same_v<T, Half>) {
 #if defined(__AVX512F__)
-      for (; i + 16 <= n; i += 16) {
-        const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i));
-        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(halves));
-      }
+      for (; i + 16 <= n; i += 16) widen_halves<16>(to + i, in + i);
 #endif
-      for (; i + 8 <= n; i += 8) {
-        const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i));
-        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
-      }
+      for (; i + 8 <= n; i += 8) widen_halves<8>(to + i, in + i);
     }
 #endif
     for (; i < n; ++i) to[i] = load(in + i);
@@ -70,17 +61,9 @@ template <class T> void scatter_run(char* to, int64_t step, const char* block, i
 #if defined(__F16C__)
     if constexpr (std::is_same_v<T, Half>) {
 #if defined(__AVX512F__)
-      for (; i + 16 <= n; i += 16) {
-        const __m256i halves =
-            _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dense + i), halves);
-      }
+      for (; i + 16 <= n; i += 16) narrow_halves<16>(dense + i, from + i);
 #endif
-      for (; i + 8 <= n; i += 8) {
-        const __m128i halves =
-            _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(dense + i), halves);
-      }
+      for (; i + 8 <= n; i += 8) narrow_halves<8>(dense + i, from + i);
     }
 #endif
     for (; i < n; ++i) dense[i] = narrow<T>(from[i]);

@@ -5,8 +5,9 @@
 // MapArgs::params. One that has a shorter form for usual operands names it by `using Usual`, of the
 // same members, and tells which those are by `is_usual`; `using Rough` names what does for results
 // of a half type, and OnLanes a form on vectors that goes before both (map_lanes.h). One of an
-// instruction or two has a loop of its own for bfloat16 by `using Brief`, in which numbers are
-// widened and rounded in registers.
+// instruction or two has loops of its own for half types by `using Brief`, in which numbers are
+// widened and rounded in registers; one that only changes a sign names by `using OnBits` what that
+// is to a half type's word.
 #pragma once
 #include <cstring>
 
@@ -137,19 +138,45 @@ void map_lanes(const double* params, int64_t n, Out* out, const In*... in) {
   lanes_loop<Out, In...>(functor_from<F>(params), functor_from<OnLanes>(params), n, out, in...);
 }
 
+template <class F, class... In>
+__attribute__((noinline)) void map_halves(const double* params, int64_t n, Half* out,
+                                          const In*... in) {
+  if constexpr (kHalvesInRegisters) halves_loop(functor_from<F>(params), n, out, in...);
+}
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 template <class F, class... T>
+inline constexpr bool kOnBits = requires { typename F::OnBits; } && (kIsHalf<T> && ...);
+template <class F, class T, class... Same>
 inline constexpr bool kIsBrief =
-    requires { typename F::Brief; } && (std::is_same_v<T, BFloat16> && ...);
+    requires { typename F::Brief; } && (std::is_same_v<T, Same> && ...) &&
+    (std::is_same_v<T, BFloat16> || (std::is_same_v<T, Half> && kHalvesInRegisters));
 template <class F, class... T>
-inline constexpr bool kStored = kHasLanes<F, T...> || kIsBrief<F, T...>;
+inline constexpr bool kStored = kOnBits<F, T...> || kHasLanes<F, T...> || kIsBrief<F, T...>;
+
+template <class F, class Out, class... In> constexpr MapLoop brief_loop_of() {
+  if constexpr (std::is_same_v<Out, Half>) {
+    return &map_rows<&map_halves<F, In...>, Out, In...>;
+  } else {
+    return &map_rows<&map_dense<F, Out, In...>, Out, In...>;
+  }
+}
+
+template <class T> using Word = uint16_t;
+template <class F, class... In> constexpr MapLoop word_loop_of() {
+  return &map_rows<&map_dense<F, uint16_t, Word<In>...>, uint16_t, Word<In>...>;
+}
 
 template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
   constexpr bool is_copy =
       requires { typename F::Copies; } && (std::is_same_v<Compute<Out>, Compute<In>> && ...);
-  if constexpr (kHasLanes<F, Out, In...>) {
+  if constexpr (kOnBits<F, Out, In...>) {
+    return word_loop_of<typename F::OnBits, In...>();
+  } else if constexpr (kHasLanes<F, Out, In...>) {
     return &map_rows<&map_lanes<F, Out, In...>, Out, In...>;
   } else if constexpr (kIsBrief<F, Out, In...>) {
-    return &map_rows<&map_dense<F, Out, In...>, Out, In...>;
+    return brief_loop_of<F, Out, In...>();
   } else if constexpr (requires { typename F::Rough; } && sizeof(Out) == 2) {
     return map_loop_of<typename F::Rough, Out, In...>();
   } else if constexpr (is_copy) {

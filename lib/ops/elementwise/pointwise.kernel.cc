@@ -10,8 +10,11 @@
 
 namespace flambeau::FLAM_TARGET {
 
+struct AbsBits {
+  template <class V> FLAM_FN V operator()(V word) const { return V(word & 0x7fff); }
+};
 struct Abs {
-  using Brief = void;
+  using OnBits = AbsBits;
   template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
       return fabs(x);
@@ -24,8 +27,11 @@ struct Abs {
 };
 FLAM_MAP(kAbs, Abs, NumberTypes);
 
+struct NegBits {
+  template <class V> FLAM_FN V operator()(V word) const { return V(word ^ 0x8000); }
+};
 struct Neg {
-  using Brief = void;
+  using OnBits = NegBits;
   template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
       return -x;
