@@ -52,7 +52,8 @@ class Loop(NamedTuple):
 def of_map(source: str, functor: str, operands: int, element: str = "float") -> Loop:
     types = ", ".join([element] * (1 + operands))
     width = {"float": 4, "double": 8}[element]
-    name = rf"map_dense\w*<\S*::{functor}, {types}>|usual_lanes<{types}, \S*::{functor}OnLanes"
+    lanes = rf"usual_lanes<\d+, {types}, \S*::{functor}OnLanes"
+    name = rf"map_dense\w*<\S*::{functor}, {types}>|{lanes}"
     return Loop(f"ops/elementwise/{source}", name, width)
 
 
