@@ -152,10 +152,10 @@ FLAM_FN typename M::Acc fold_short(const M& m, const char* p, int64_t stride, in
   return acc;
 }
 
-template <bool Dense, class M, class T>
+template <bool Dense, class T, class Row, class M>
 FLAM_FN typename M::Acc fold_runs(const M& m, const FoldArgs& a, const char* in, int64_t stride,
                                   double centre, int64_t begin, int64_t end) {
-  typename decltype(row_of<M, T>())::type row(m);
+  Row row(m);
   each_run(a, begin, end, [&](int64_t offset, int64_t first, int64_t n) {
     const char* p = in + offset;
     if constexpr (Dense) {
@@ -172,7 +172,8 @@ template <class M, class T>
 FLAM_FN_APART typename M::Acc fold_strided(const M& m, const FoldArgs& a, const char* in,
                                            int64_t stride, double centre, int64_t begin,
                                            int64_t end) {
-  return fold_runs<false, M, T>(m, a, in, stride, centre, begin, end);
+  using Row = typename decltype(row_of<M, T>())::type;
+  return fold_runs<false, T, Row>(m, a, in, stride, centre, begin, end);
 }
 
 template <class M, class T>
@@ -181,10 +182,18 @@ FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, in
   const double centre = a.centre ? a.centre[at.out] : 0;
   const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
   const char* in = a.in + at.in;
-  if (a.reduced == 1 && end - begin < decltype(row_of<M, T>())::type::kLanes)
+  using Row = typename decltype(row_of<M, T>())::type;
+  if (a.reduced == 1 && end - begin < Row::kLanes)
     return fold_short<M, T>(m, in + begin * stride, stride, begin, end - begin, centre);
-  return stride == int64_t(sizeof(T)) ? fold_runs<true, M, T>(m, a, in, stride, centre, begin, end)
-                                      : fold_strided<M, T>(m, a, in, stride, centre, begin, end);
+  if (stride != int64_t(sizeof(T))) return fold_strided<M, T>(m, a, in, stride, centre, begin, end);
+  if constexpr (kFoldsWide<M, T>) {
+    return with_wide([&](auto tag) __attribute__((always_inline)) {
+      using Own = WideRow<M, typename decltype(tag)::type>;
+      return fold_runs<true, T, Own>(m, a, in, stride, centre, begin, end);
+    });
+  } else {
+    return fold_runs<true, T, Row>(m, a, in, stride, centre, begin, end);
+  }
 }
 
 // Units are pieces of outputs, the first of each before the second of any.

@@ -20,6 +20,15 @@ struct AddingSquares : Adding {
   }
 };
 
+template <class M>
+FLAM_FN double fold_dense(const M& m, const float* x, int64_t n, double centre) {
+  return with_wide([&](auto tag) __attribute__((always_inline)) {
+    WideRow<M, typename decltype(tag)::type> row(m);
+    row.add_dense(m, x, 0, n, centre);
+    return row.total(m, n);
+  });
+}
+
 template <class F> inline constexpr bool keeps_halves = requires { requires F::keeps_halves; };
 
 template <class V> struct HostRow : RowPlace {
@@ -59,14 +68,16 @@ template <class V> struct HostRow : RowPlace {
   template <class F, class G>
   FLAM_FN TwoSums<SameValue<double>> sums(const F& f, const G& g) const {
     if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<decltype(f(int64_t(0))), float>) {
-      WideRow<Adding> first(Adding{}), second(Adding{});
-      each_piece([&](int64_t i, int64_t terms) __attribute__((always_inline)) {
-        add_piece(f, i, terms, first);
-        add_piece(g, i, terms, second);
+      const auto two = with_wide([&](auto tag) __attribute__((always_inline)) {
+        WideRow<Adding, typename decltype(tag)::type> first(Adding{}), second(Adding{});
+        each_piece([&](int64_t i, int64_t terms) __attribute__((always_inline)) {
+          add_piece(f, i, terms, first);
+          add_piece(g, i, terms, second);
+        });
+        return TwoSums<double>{first.total(Adding{}, n), second.total(Adding{}, n)};
       });
-      const double one = first.total(Adding{}, n), other = second.total(Adding{}, n);
-      return {{is_finite(one) ? one : sum_on_lanes(f)},
-              {is_finite(other) ? other : sum_on_lanes(g)}};
+      return {{is_finite(two.first) ? two.first : sum_on_lanes(f)},
+              {is_finite(two.second) ? two.second : sum_on_lanes(g)}};
     } else {
       return {sum(f), sum(g)};
     }
@@ -74,10 +85,7 @@ template <class V> struct HostRow : RowPlace {
 
   template <class T> FLAM_FN SameValue<double> sum_of(RowElements<T> x) const {
     if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<T, const float>) {
-      const Adding m;
-      WideRow<Adding> row(m);
-      row.add_dense(m, x.p, 0, n, 0);
-      return {row.total(m, n)};
+      return {fold_dense(Adding{}, x.p, n, 0)};
     } else {
       return sum([&](int64_t i) { return load(x + i); });
     }
@@ -87,10 +95,7 @@ template <class V> struct HostRow : RowPlace {
   template <class T>
   FLAM_FN SameValue<double> squares(RowElements<T> x, SameValue<double> centre) const {
     if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<T, const float>) {
-      const AddingSquares m;
-      WideRow<AddingSquares> row(m);
-      row.add_dense(m, x.p, 0, n, centre.v);
-      return {row.total(m, n)};
+      return {fold_dense(AddingSquares{}, x.p, n, centre.v)};
     } else {
       return {sum_on_lanes([&](int64_t i) {
         const double d = double(load(x + i)) - centre.v;
@@ -153,8 +158,8 @@ template <class V> struct HostRow : RowPlace {
   }
 
   // f(i) and on: four terms meet before they become double.
-  template <class F>
-  FLAM_FN void add_piece(const F& f, int64_t i, int64_t terms, WideRow<Adding>& row) const {
+  template <class F, class Row>
+  FLAM_FN void add_piece(const F& f, int64_t i, int64_t terms, Row& row) const {
     constexpr int64_t lanes = kPiece / 4;
     float piece[kPiece];
     const auto at = [&](int64_t l) __attribute__((always_inline)) { return f(i + l); };
@@ -176,10 +181,12 @@ template <class V> struct HostRow : RowPlace {
   }
 
   template <class F> FLAM_FN double sum_of_floats(const F& f) const {
-    WideRow<Adding> row(Adding{});
-    each_piece([&](int64_t i, int64_t terms)
-                   __attribute__((always_inline)) { add_piece(f, i, terms, row); });
-    return row.total(Adding{}, n);
+    return with_wide([&](auto tag) __attribute__((always_inline)) {
+      WideRow<Adding, typename decltype(tag)::type> row(Adding{});
+      each_piece([&](int64_t i, int64_t terms)
+                     __attribute__((always_inline)) { add_piece(f, i, terms, row); });
+      return row.total(Adding{}, n);
+    });
   }
 
   template <class F> FLAM_FN double sum_on_lanes(const F& f) const {
