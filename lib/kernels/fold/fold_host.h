@@ -32,6 +32,9 @@ FLAM_FN void each_run(const FoldArgs& a, int64_t begin, int64_t end, const F& f)
 template <class M, class T> struct RowFold {
   using Acc = typename M::Acc;
   static constexpr int kLanes = sizeof(Acc) > 8 ? 1 : (64 << FLAM_ISA_RANK) / int(sizeof(Acc));
+  static constexpr int kVectorLanes = flambeau::FLAM_TARGET::kLanes<float>;
+  static constexpr bool kFoldsVectors = std::is_same_v<Acc, float> && !M::centred &&
+                                        requires(M m, Vector<float> x) { m.fold(x, x, x); };
   Acc lane[kLanes];
 
   FLAM_FN explicit RowFold(const M& m) {
@@ -39,7 +42,12 @@ template <class M, class T> struct RowFold {
   }
 
   FLAM_FN void add_dense(const M& m, const T* x, int64_t first, int64_t n, double centre) {
-    if constexpr (kWidens<T>) {
+    if constexpr (kWidens<T> && kFoldsVectors) {
+      const int64_t whole = n - n % kLanes;
+      add_vectors(m, x, whole, centre);
+      Widened<T, kLanes> widened;
+      add_lanes(m, widened(x + whole, n - whole), first + whole, n - whole, centre);
+    } else if constexpr (kWidens<T>) {
       constexpr int piece = 1024;  // whole lanes
       Widened<T, piece> widened;
       for (int64_t i = 0; i < n; i += piece) {
@@ -49,6 +57,19 @@ template <class M, class T> struct RowFold {
     } else {
       add_lanes(m, x, first, n, centre);
     }
+  }
+
+  // As add_lanes, of whole lanes that are converted in registers.
+  FLAM_FN void add_vectors(const M& m, const T* x, int64_t n, double centre) {
+    constexpr int vectors = kLanes / kVectorLanes;
+    const Vector<float> c = splat(float(centre));
+    Vector<float> a[vectors];
+    for (int v = 0; v < vectors; ++v) a[v] = load_vector(lane + v * kVectorLanes);
+    for (int64_t i = 0; i < n; i += kLanes) {
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) a[v] = m.fold(a[v], load_as(x + i + v * kVectorLanes), c);
+    }
+    for (int v = 0; v < vectors; ++v) store_vector(lane + v * kVectorLanes, a[v]);
   }
 
   template <class E>
