@@ -1,5 +1,5 @@
 // Kernels over rows: every output of a row needs the whole row. Any dimension can be the row. The
-// host takes rows that are not dense, and short ones, many at a time (row_columns.h); where that
+// host takes rows that are not dense, and short ones, many at a time (row_aside.h); where that
 // cannot be, the planner moves the dimension last and copies. ops/nn/rows.h has kernels and calls.
 //
 // each(): one value per row, dense, shaped like x without `dim`; in the compute dtype (f32, or f64

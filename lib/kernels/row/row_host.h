@@ -1,6 +1,8 @@
 // A row on the host: one thread walks it and vectorises inside it. Terms computed in float are
 // added by fours in it and these sums in double; where that leaves float's range, all in double.
 #pragma once
+#include <cstring>
+
 #include "base/thread_pool.h"
 #include "kernels/fold/fold_wide.h"
 #include "kernels/row/row_value.h"
@@ -30,6 +32,12 @@ FLAM_FN double fold_dense(const M& m, const float* x, int64_t n, double centre) 
 }
 
 template <class F> inline constexpr bool keeps_halves = requires { requires F::keeps_halves; };
+
+template <class F> F row_functor(const RowArgs& a) {
+  F f{};
+  if constexpr (!std::is_empty_v<F>) memcpy(static_cast<void*>(&f), a.params, sizeof f);
+  return f;
+}
 
 template <class V> struct HostRow : RowPlace {
   using Wide = double;  // what distances from a mean are formed in

@@ -32,7 +32,7 @@
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/fold/fold_cuda.h"
 #else
-#include "kernels/row/row_columns.h"
+#include "kernels/row/row_aside.h"
 #include "kernels/row/row_host.h"
 #include "kernels/row/row_totals.h"
 #endif
@@ -132,12 +132,6 @@ template <template <class> class F, class T> void row_entry(void* stream, const 
 
 #else
 
-template <class F> F row_functor(const RowArgs& a) {
-  F f{};
-  if constexpr (!std::is_empty_v<F>) memcpy(static_cast<void*>(&f), a.params, sizeof f);
-  return f;
-}
-
 // The rows one by one, read by Rows.
 template <class F, class Rows> void single_rows(const F& f, const RowArgs& a) {
   using E = typename Rows::Element;
@@ -157,7 +151,7 @@ template <class F, class Rows> void single_rows(const F& f, const RowArgs& a) {
 
 template <template <class> class F, class T> void row_entry(void*, const void* p) {
   const RowArgs& a = *static_cast<const RowArgs*>(p);
-  if (a.inner) return row_tiles<F<T>, T>(row_functor<F<T>>(a), a);
+  if (a.inner) return rows_aside<F, T>(a);
   with_host_rows<T>(a, [&](auto tag) {
     using Rows = typename decltype(tag)::type;
     using Own = F<typename Rows::Element>;
