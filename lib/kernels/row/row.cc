@@ -107,6 +107,71 @@ void fold_added(const char* op, const RowOperand& o, const Tensor& stored, int64
   run_fold(op, kSum, rows.dtype(), *o.tensor, rows, over);
 }
 
+// The arguments of a launch and the tensors behind them, copies where an operand is not in rows.
+struct Launch {
+  RowArgs a{};
+  bool host;  // sums over all rows are its own
+  Tensor used[kRowOperands];
+  Access accesses[kRowOperands];
+
+  bool folded(const RowOperand& o) const { return o.role == RowRole::total && !host; }
+};
+
+void count_rows(RowArgs& a, const Tensor& model, int64_t dim) {
+  a.n = model.dim() ? model.size(dim) : 1;
+  if (a.n) {
+    a.rows = model.numel() / a.n;
+    return;
+  }
+  a.rows = 1;
+  for (int64_t d = 0; d < model.dim(); ++d)
+    a.rows *= d == wrap_dim(dim, model.dim()) ? 1 : model.size(d);
+}
+
+void add_operand(Launch& l, const RowOperand& o, std::initializer_list<RowOperand> operands,
+                 const Tensor& model, int64_t dim) {
+  RowArgs& a = l.a;
+  const int i = a.operands++;
+  const Tensor t = l.folded(o) ? added_rows(o, model, dim) : *o.tensor;
+  a.role[i] = l.folded(o) ? RowRole::row : o.role;
+  a.output[i] = o.output;
+  a.of[i] = -1;
+  for (const RowOperand& other : operands)
+    if (o.of == other.tensor) a.of[i] = int32_t(&other - operands.begin());
+  Tensor& used = l.used[i];
+  if (!t.defined()) {
+    l.accesses[i] = access_of(used, o.output);
+    return;
+  }
+  a.bytes[i] = int32_t(t.element_size());
+  if (o.role == RowRole::row && a.inner) {
+    used = t;
+  } else if (a.role[i] == RowRole::row) {
+    int64_t stride;
+    used = operand_rows(t, l.folded(o) ? -1 : dim, o.output, stride);
+    a.stride[i] = stride * int64_t(t.element_size());
+  } else {
+    used = t.is_contiguous() ? t : empty(t.sizes(), t.dtype(), t.device());
+    if (!t.is_contiguous() && !o.output) run_cast(used, t);
+    a.stride[i] = o.role == RowRole::each && t.numel() != 1 ? int64_t(t.element_size()) : 0;
+  }
+  a.data[i] = static_cast<char*>(used.data());
+  l.accesses[i] = access_of(used, o.output);
+}
+
+void write_back(const char* op, const Launch& l, std::initializer_list<RowOperand> operands,
+                int64_t dim) {
+  const Tensor* from = l.used;
+  for (const RowOperand& o : operands) {
+    const Tensor& own = *from++;
+    if (l.folded(o)) {
+      fold_added(op, o, own, dim);
+    } else if (o.output && o.tensor->defined() && own.data() != o.tensor->data()) {
+      run_cast(o.role == RowRole::row ? moved_last(*o.tensor, dim) : *o.tensor, own);
+    }
+  }
+}
+
 }  // namespace
 
 void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
@@ -117,65 +182,22 @@ void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
   const Tensor& model = *main->tensor;
   const Device device = model.device();
   const KernelFn fn = kernel.find(op, device, dtype);
-  RowArgs a{};
-  a.n = model.dim() ? model.size(dim) : 1;
-  a.rows = a.n ? model.numel() / a.n : 0;
-  if (model.dim() && a.n == 0) {
-    a.rows = 1;
-    for (int64_t d = 0; d < model.dim(); ++d)
-      a.rows *= d == wrap_dim(dim, model.dim()) ? 1 : model.size(d);
-  }
   if (!std::any_of(operands.begin(), operands.end(), [](const RowOperand& o) {
         return o.output && o.tensor->defined() && o.tensor->numel() > 0;
       })) {
     return;  // rows without elements are not walked either: a shape may have 2^40 of them
   }
-  a.op = op;
-  a.report = report_of(device);
-  std::copy(params.begin(), params.end(), a.params);
-
-  if (!device.is_cpu() || !side_by_side(a, dim, operands, model)) a.inner = 0;
-
-  const bool host = kernel_column(device) == KernelColumn::host;
-  const auto folded = [&](const RowOperand& o) { return o.role == RowRole::total && !host; };
-  Tensor used[kRowOperands];  // copies where an operand is not in rows
-  Access accesses[kRowOperands];
-  int i = 0;
-  for (const RowOperand& o : operands) {
-    const Tensor t = folded(o) ? added_rows(o, model, dim) : *o.tensor;
-    a.role[i] = folded(o) ? RowRole::row : o.role;
-    a.output[i] = o.output;
-    a.of[i] = -1;
-    for (const RowOperand& other : operands)
-      if (o.of == other.tensor) a.of[i] = int32_t(&other - operands.begin());
-    if (t.defined()) a.bytes[i] = int32_t(t.element_size());
-    if (t.defined() && o.role == RowRole::row && a.inner) {
-      used[i] = t;
-    } else if (t.defined() && a.role[i] == RowRole::row) {
-      int64_t stride;
-      used[i] = operand_rows(t, folded(o) ? -1 : dim, o.output, stride);
-      a.stride[i] = stride * int64_t(t.element_size());
-    } else if (t.defined()) {
-      used[i] = t.is_contiguous() ? t : empty(t.sizes(), t.dtype(), device);
-      if (!t.is_contiguous() && !o.output) run_cast(used[i], t);
-      a.stride[i] = o.role == RowRole::each && t.numel() != 1 ? int64_t(t.element_size()) : 0;
-    }
-    if (t.defined()) a.data[i] = static_cast<char*>(used[i].data());
-    accesses[i] = access_of(used[i], o.output);
-    ++i;
-  }
-  a.operands = i;
-  if (a.rows || host) launch_kernel(op, fn, device, a, std::span(accesses, size_t(i)));
-  i = 0;
-  for (const RowOperand& o : operands) {
-    const Tensor& from = used[i++];
-    if (folded(o)) {
-      fold_added(op, o, from, dim);
-      continue;
-    }
-    if (!o.output || !o.tensor->defined() || from.data() == o.tensor->data()) continue;
-    run_cast(o.role == RowRole::row ? moved_last(*o.tensor, dim) : *o.tensor, from);
-  }
+  Launch l;
+  l.host = kernel_column(device) == KernelColumn::host;
+  count_rows(l.a, model, dim);
+  l.a.op = op;
+  l.a.report = report_of(device);
+  std::copy(params.begin(), params.end(), l.a.params);
+  if (!device.is_cpu() || !side_by_side(l.a, dim, operands, model)) l.a.inner = 0;
+  for (const RowOperand& o : operands) add_operand(l, o, operands, model, dim);
+  if (l.a.rows || l.host)
+    launch_kernel(op, fn, device, l.a, std::span(l.accesses, size_t(l.a.operands)));
+  write_back(op, l, operands, dim);
 }
 
 }  // namespace flambeau
