@@ -101,6 +101,9 @@ struct Wider {
 FLAM_FN Wider plus_product(Wider a, Wider x, Wider y) { return {_mm512_fmadd_pd(x.v, y.v, a.v)}; }
 FLAM_FN Wider magnitude(Wider x) { return {_mm512_abs_pd(x.v)}; }
 
+using Widest = Wider;
+#else
+using Widest = Wide;
 #endif
 
 // f(tag of the vectors to fold with).

@@ -44,6 +44,8 @@ template <class V> struct HostRow : RowPlace {
   static constexpr int kLanes = (64 << FLAM_ISA_RANK) / 8;
   static constexpr int64_t kPiece = 64;
   template <class T> static constexpr bool keeps = true;
+  // A quarter of the terms is converted, so that each processor takes the widest vectors: one loop.
+  using PieceRow = WideRow<Adding, Widest>;
   V* memory;  // of a row, for functors that keep halves in it
 
   template <class T> FLAM_FN RowElements<V> keep(RowElements<T> y) const {
@@ -76,16 +78,14 @@ template <class V> struct HostRow : RowPlace {
   template <class F, class G>
   FLAM_FN TwoSums<SameValue<double>> sums(const F& f, const G& g) const {
     if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<decltype(f(int64_t(0))), float>) {
-      const auto two = with_wide([&](auto tag) __attribute__((always_inline)) {
-        WideRow<Adding, typename decltype(tag)::type> first(Adding{}), second(Adding{});
-        each_piece([&](int64_t i, int64_t terms) __attribute__((always_inline)) {
-          add_piece(f, i, terms, first);
-          add_piece(g, i, terms, second);
-        });
-        return TwoSums<double>{first.total(Adding{}, n), second.total(Adding{}, n)};
+      PieceRow first(Adding{}), second(Adding{});
+      each_piece([&](int64_t i, int64_t terms) __attribute__((always_inline)) {
+        add_piece(f, i, terms, first);
+        add_piece(g, i, terms, second);
       });
-      return {{is_finite(two.first) ? two.first : sum_on_lanes(f)},
-              {is_finite(two.second) ? two.second : sum_on_lanes(g)}};
+      const double one = first.total(Adding{}, n), other = second.total(Adding{}, n);
+      return {{is_finite(one) ? one : sum_on_lanes(f)},
+              {is_finite(other) ? other : sum_on_lanes(g)}};
     } else {
       return {sum(f), sum(g)};
     }
@@ -166,8 +166,8 @@ template <class V> struct HostRow : RowPlace {
   }
 
   // f(i) and on: four terms meet before they become double.
-  template <class F, class Row>
-  FLAM_FN void add_piece(const F& f, int64_t i, int64_t terms, Row& row) const {
+  template <class F>
+  FLAM_FN void add_piece(const F& f, int64_t i, int64_t terms, PieceRow& row) const {
     constexpr int64_t lanes = kPiece / 4;
     float piece[kPiece];
     const auto at = [&](int64_t l) __attribute__((always_inline)) { return f(i + l); };
@@ -189,12 +189,10 @@ template <class V> struct HostRow : RowPlace {
   }
 
   template <class F> FLAM_FN double sum_of_floats(const F& f) const {
-    return with_wide([&](auto tag) __attribute__((always_inline)) {
-      WideRow<Adding, typename decltype(tag)::type> row(Adding{});
-      each_piece([&](int64_t i, int64_t terms)
-                     __attribute__((always_inline)) { add_piece(f, i, terms, row); });
-      return row.total(Adding{}, n);
-    });
+    PieceRow row(Adding{});
+    each_piece([&](int64_t i, int64_t terms)
+                   __attribute__((always_inline)) { add_piece(f, i, terms, row); });
+    return row.total(Adding{}, n);
   }
 
   template <class F> FLAM_FN double sum_on_lanes(const F& f) const {
