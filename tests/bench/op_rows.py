@@ -352,6 +352,15 @@ def cross_entropy(torch):
     return lambda: torch.nn.functional.cross_entropy(x, target)
 
 
+@row("cross_entropy backward", "copy", 8 * MILLION)
+def cross_entropy_backward(torch):
+    target = torch.randint(0, 1024, (1024,))
+    with torch.enable_grad():
+        x = torch.randn(*SQUARE, requires_grad=True)
+        loss = torch.nn.functional.cross_entropy(x, target)
+    return lambda: torch.autograd.grad(loss, x, retain_graph=True)
+
+
 @row("mse_loss", "read", 8 * MILLION)
 def mse_loss(torch):
     x, y = torch.randn(*SQUARE), torch.randn(*SQUARE)

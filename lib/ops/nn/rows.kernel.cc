@@ -251,16 +251,17 @@ template <class T> struct CrossEntropyBackward {
     const V even = V(smoothing) / V(r.n), total = all ? V(*all.p) : V(r.n);
     const auto at_target = r.value([&](auto i) { return load(x.term(i, t(i))); });
     const auto none = [&](auto i) { return target(i) == int64_t(ignored); };
-    if (even == 0) {  // a loop of its own: options inside would keep it from being vectors
-      r.each([&](auto i) {
-        const V d = g(i) * (hit(i) * exp_below(V(load(x + i) - lse(i))));
-        dx[i] = narrow<T>(none(i) ? V(0) : d);
-      });
+    // A mask, loops of their own, copies: a choice, options inside or what others refer to
+    // would keep them from being vectors.
+    using B = std::conditional_t<sizeof(V) == 8, uint64_t, uint32_t>;
+    const auto mask = r.value([&](auto i) { return none(i) ? B(0) : ~B(0); });
+    const auto put = [=](auto i, V d) { dx[i] = narrow<T>(bits_as<V>(bits_as<B>(d) & mask(i))); };
+    if (even == 0) {
+      r.each([=](auto i) { put(i, g(i) * (hit(i) * exp_below(V(load(x + i) - lse(i))))); });
     } else {
-      r.each([&](auto i) {
+      r.each([=](auto i) {
         const V p = exp_below(V(load(x + i) - lse(i)));
-        const V d = g(i) * (hit(i) * p + even * (p * total - (weight ? load(weight + i) : V(1))));
-        dx[i] = narrow<T>(none(i) ? V(0) : d);
+        put(i, g(i) * (hit(i) * p + even * (p * total - (weight ? load(weight + i) : V(1)))));
       });
     }
     r.for_rows([&](auto i) {
