@@ -57,6 +57,10 @@ def of_map(source: str, functor: str, operands: int, element: str = "float") -> 
     return Loop(f"ops/elementwise/{source}", name, width)
 
 
+def of_rows(functor: str) -> Loop:
+    return Loop("ops/nn/rows", rf"single_rows<\S*::{functor}<float>, \S*::OwnRows<float>", 4)
+
+
 LOOPS = {
     "product, f32": Loop("kernels/gemm/gemm", r"\bmicro<float, ", 4, True),
     "product, f64": Loop("kernels/gemm/gemm", r"\bmicro<double, ", 8, True),
@@ -83,8 +87,10 @@ LOOPS = {
     "rsqrt": of_map("pointwise", "Rsqrt", 1),
     "abs": of_map("pointwise", "Abs", 1),
     "round": of_map("pointwise", "Round", 1),
-    "softmax": Loop("ops/nn/rows", r"single_rows<\S*::Softmax<float>, \S*::OwnRows<float>", 4),
-    "layer norm": Loop("ops/nn/rows", r"single_rows<\S*::LayerNorm<float>, \S*::OwnRows<float>", 4),
+    "softmax": of_rows("Softmax"),
+    "log_softmax, backward": of_rows("LogSoftmaxBackward"),
+    "cross entropy, backward": of_rows("CrossEntropyBackward"),
+    "layer norm": of_rows("LayerNorm"),
     "sum of rows": Loop("kernels/fold/fold", r"fold_rows<\S*::SumOf<float>, float>", 4),
     "sum of columns": Loop("kernels/fold/fold", r"fold_columns<\S*::SumOf<float>, float>", 4),
 }
