@@ -48,6 +48,9 @@ template <class T> struct MatrixSource {
     pack_strip<T>(to, pitch, {data + first * along + p * depth, along, depth}, k, width, padded);
   }
   bool row_by_row() const { return along == 1 && depth * int64_t(sizeof(T)) >= kFarRows; }
+  // Strides where it is read in place.
+  int64_t row() const { return along; }
+  int64_t step() const { return depth; }
   // Readable in place by the innermost step: null where the type or the strides forbid it.
   const C* in_place() const {
     if constexpr (std::is_same_v<T, C>) return data;
@@ -230,9 +233,9 @@ template <class A, class B> class BlockedProduct {
     for (int64_t i = strips_.first(strip); strip < strip_end; ++strip) {
       const int height = int(strips_.first(strip + 1) - i);
       g.rows = height;
-      g.a = plan_.pack_a ? a_slab_ + i * depth : a_.in_place() + i * a_.along + p * a_.depth;
-      g.a_row = plan_.pack_a ? 1 : a_.along;
-      g.a_depth = plan_.pack_a ? height : a_.depth;
+      g.a = plan_.pack_a ? a_slab_ + i * depth : a_.in_place() + i * a_.row() + p * a_.step();
+      g.a_row = plan_.pack_a ? 1 : a_.row();
+      g.a_depth = plan_.pack_a ? height : a_.step();
       g.out = target_.out + i * target_.out_row + column;
       const Sum<C>* init = first ? target_.init : target_.out;
       g.init = init ? init + i * g.init_row + (g.init_column ? 0 : column) : nullptr;

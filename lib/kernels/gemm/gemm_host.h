@@ -47,9 +47,10 @@ inline bool multiply_pairs(const HostProduct<BFloat16>& g, const Target<float>& 
                                                          target)
         .run();
   } else if (isa_rank() >= kIsaPairs) {
-    using Source = PairSource<DotPair>;
-    const Source rows{a}, columns{b};
-    BlockedProduct<Source, Source>(g.m, g.n, (g.k + 1) / 2, rows, columns, target).run();
+    const PairRows rows{{a}};
+    const PairSource<DotPair> columns{b};
+    BlockedProduct<PairRows, PairSource<DotPair>>(g.m, g.n, (g.k + 1) / 2, rows, columns, target)
+        .run();
   }
   return isa_rank() >= kIsaPairs;
 #else

@@ -12,6 +12,10 @@ struct HalvesView {
   const uint16_t* data;
   int64_t along, depth, k;
 
+  // In place, by pairs.
+  int64_t row() const { return along / 2; }
+  int64_t step() const { return 1; }
+
   HalvesView from(int64_t row, int64_t pair) const {
     return {data + row * along + 2 * pair * depth, along, depth,
             std::max<int64_t>(k - 2 * pair, 0)};
@@ -102,6 +106,15 @@ template <class Pair> struct PairSource : HalvesView {
   }
   bool row_by_row() const { return along == 1 && depth * int64_t(sizeof(*data)) >= kFarRows; }
   const C* in_place() const { return nullptr; }
+};
+
+// Rows of a that are pairs as they lie, or packed.
+struct PairRows : PairSource<DotPair> {
+  const DotPair* in_place() const {
+    const bool pairs = depth == 1 && along % 2 == 0 && k % 2 == 0 &&
+                       reinterpret_cast<uintptr_t>(data) % sizeof(DotPair) == 0;
+    return pairs ? reinterpret_cast<const DotPair*>(data) : nullptr;
+  }
 };
 
 }  // namespace flambeau::FLAM_TARGET
