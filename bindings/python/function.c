@@ -12,12 +12,13 @@
 
 #include "owner.h"
 
-/* Of the stable ABI since 3.12, with these names and meanings since 3.9. */
+/* Of the stable ABI since 3.12, with these meanings since 3.9. The function is there since 3.11. */
 typedef PyObject *(*VectorCall)(PyObject *, PyObject *const *, size_t, PyObject *);
 #define HAVE_VECTORCALL (1UL << 11)
 #define METHOD_DESCRIPTOR (1UL << 17)
 #define ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
-PyObject *PyObject_Vectorcall(PyObject *, PyObject *const *, size_t, PyObject *);
+__attribute__((weak)) PyObject *PyObject_Vectorcall(PyObject *, PyObject *const *, size_t,
+                                                    PyObject *);
 
 typedef struct {
   PyObject_HEAD
@@ -55,6 +56,23 @@ static PyObject *direct_call(PyObject *direct, PyObject *operands) {
   return PyObject_CallObject(raise_error, NULL);
 }
 
+/* Positional arguments as a tuple, those after them by their names. */
+static PyObject *call_by_tuple(PyObject *function, PyObject *const *arguments, Py_ssize_t n,
+                               PyObject *names) {
+  PyObject *given = PyTuple_New(n), *named = names == NULL ? NULL : PyDict_New();
+  int failed = given == NULL || (names != NULL && named == NULL);
+  for (Py_ssize_t i = 0; i < n && !failed; ++i) {
+    Py_INCREF(arguments[i]);
+    PyTuple_SetItem(given, i, arguments[i]);
+  }
+  for (Py_ssize_t i = 0; names != NULL && i < PyTuple_Size(names) && !failed; ++i)
+    failed = PyDict_SetItem(named, PyTuple_GetItem(names, i), arguments[n + i]) != 0;
+  PyObject *result = failed ? NULL : PyObject_Call(function, given, named);
+  Py_XDECREF(given);
+  Py_XDECREF(named);
+  return result;
+}
+
 static PyObject *shown_call(PyObject *object, PyObject *const *arguments, size_t count,
                             PyObject *names) {
   Shown *self = (Shown *)object;
@@ -68,6 +86,7 @@ static PyObject *shown_call(PyObject *object, PyObject *const *arguments, size_t
     }
     if (PyErr_Occurred()) return NULL;
   }
+  if (PyObject_Vectorcall == NULL) return call_by_tuple(self->function, arguments, n, names);
   return PyObject_Vectorcall(self->function, arguments, count, names);
 }
 
