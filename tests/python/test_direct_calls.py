@@ -24,8 +24,7 @@ def direct():
     tensors they take."""
     found = {}
     for space, holder in SPACES.items():
-        for name in dir(holder):
-            value = getattr(holder, name)
+        for name, value in sorted(vars(holder).items()):
             if isinstance(value, owner.Function) and getattr(value.func, "_direct", ()):
                 found[f"{space}.{name}"] = value, value.func, value.func._direct[1]
     for name, value in vars(torch.Tensor).items():

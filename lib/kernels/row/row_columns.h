@@ -88,30 +88,18 @@ template <class V, int Most> struct HostColumns {
   }
 
   // As in a row by itself, terms of a long one that are computed in float meet by fours before they
-  // become double.
+  // become double; a row whose sums leave float's range, or are none, is added term by term.
   template <class F> FLAM_FN Value<double> sum(const F& f) const {
     using Term = decltype(f(ColumnIndex{}));
-    Value<double> all = zeros();
-    int64_t t = 0;
     if constexpr (FLAM_ISA_RANK > 0 && std::is_same_v<Term, float>) {
       if (n >= HostRow<V>::kPiece) {
-        for (; t + 4 <= n; t += 4) {
-          add_line<Term>(all, [&](int c) __attribute__((always_inline)) {
-            const auto at = [&](int r)
-                                __attribute__((always_inline)) { return f(ColumnIndex{t + r, c}); };
-            return (at(0) + at(1)) + (at(2) + at(3));
-          });
-        }
-        if (!are_finite(all)) {
-          all = zeros();
-          t = 0;
-        }
+        const Value<double> all = sum_by_fours(f);
+        if (are_finite(all)) return all;
+        const Value<double> each = sum_from(0, zeros(), f);
+        return value([&](ColumnIndex i) { return all(i) - all(i) == 0 ? all(i) : each(i); });
       }
     }
-    for (; t < n; ++t)
-      add_line<Term>(all,
-                     [&](int c) __attribute__((always_inline)) { return f(ColumnIndex{t, c}); });
-    return all;
+    return sum_from(0, zeros(), f);
   }
 
   template <class F, class G>
@@ -164,6 +152,27 @@ template <class V, int Most> struct HostColumns {
     int64_t others = 0;
     for_rows([&](ColumnIndex i) { others |= !(all(i) - all(i) == 0); });
     return !others;
+  }
+
+  template <class F>
+  FLAM_FN Value<double> sum_from(int64_t t, Value<double> all, const F& f) const {
+    using Term = decltype(f(ColumnIndex{}));
+    for (; t < n; ++t)
+      add_line<Term>(all,
+                     [&](int c) __attribute__((always_inline)) { return f(ColumnIndex{t, c}); });
+    return all;
+  }
+  template <class F> FLAM_FN Value<double> sum_by_fours(const F& f) const {
+    Value<double> all = zeros();
+    int64_t t = 0;
+    for (; t + 4 <= n; t += 4) {
+      add_line<float>(all, [&](int c) __attribute__((always_inline)) {
+        const auto at = [&](int r)
+                            __attribute__((always_inline)) { return f(ColumnIndex{t + r, c}); };
+        return (at(0) + at(1)) + (at(2) + at(3));
+      });
+    }
+    return sum_from(t, all, f);
   }
 
   template <int Lines>

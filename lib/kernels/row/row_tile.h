@@ -148,7 +148,9 @@ template <class T, class E> class RowTile {
     for (int k = 0; k < from_.operands; ++k) {
       if (!from_.data[k] || from_.output[k]) continue;
       if (from_.role[k] == RowRole::each) values_into_tile(from_, k, row, rows, args.data[k]);
-      if (from_.role[k] == RowRole::row) into_tile<T, E>(from_, k, row, rows, args.data[k]);
+      if (from_.role[k] != RowRole::row) continue;
+      if (rows < kColumns) memset(args.data[k], 0, size_of(k));  // columns behind the last row
+      into_tile<T, E>(from_, k, row, rows, args.data[k]);
     }
   }
 

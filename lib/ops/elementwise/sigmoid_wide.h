@@ -27,7 +27,7 @@ struct SigmoidOnWideLanes {
   }
 
  private:
-  static constexpr double kLeast = -708;  // below, exp(x) has fewer digits
+  static constexpr double kLeast = -704;  // below, what exp(x) lost has fewer digits
 
   template <int N> struct Power {
     Doubles<N> value, lost;

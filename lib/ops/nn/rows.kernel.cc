@@ -209,13 +209,17 @@ template <class T> struct CrossEntropy {
     const auto t = r.value([&](auto i) {
       return ignore(i) ? int64_t(0) : in_range(r.a.op, r.a.report, target(i), target(i), 1, r.n);
     });
-    const auto weight_of = [&](auto i, int64_t c) { return weight ? W(*weight.term(i, c)) : W(1); };
+    // Rows of no class have no target that counts, and nothing to read.
+    const auto weight_of = [&](auto i, int64_t c) {
+      return weight && r.n ? W(*weight.term(i, c)) : W(1);
+    };
+    const auto at_target = [&](auto i) { return r.n ? load(x.term(i, t(i))) : V(0); };
     const auto top = r.greatest([&](auto i) { return load(x + i); });
     const auto sum = r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); });
     const auto rest = r.value([&](auto i) { return W(log_of_sum<V>(sum(i))); });
     const auto lse = r.value([&](auto i) { return W(top(i)) + rest(i); });
     auto loss = r.value([&](auto i) {
-      return weight_of(i, t(i)) * (rest(i) - (W(load(x.term(i, t(i)))) - W(top(i))));
+      return weight_of(i, t(i)) * (rest(i) - (W(at_target(i)) - W(top(i))));
     });
     if (smoothing != 0) {
       const auto all = r.sum([&](auto i) {
@@ -245,6 +249,7 @@ template <class T> struct CrossEntropyBackward {
       return counts ? in_range(r.a.op, r.a.report, target(i), target(i), 1, r.n) : int64_t(0);
     });
     const auto g = r.value([&](auto i) { return target(i) == int64_t(ignored) ? V(0) : given(i); });
+    if (r.n == 0) return;
     const auto hit =
         r.value([&](auto i) { return V(1 - smoothing) * (weight ? *weight.term(i, t(i)) : V(1)); });
     const auto all = r.template shared_of<const double>(6);
