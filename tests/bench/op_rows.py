@@ -67,6 +67,8 @@ FUNCTIONS = {
     "rsqrt": (0.1, 4.1),
     "reciprocal": (0.1, 4.1),
     "lgamma": (0.1, 4.1),
+    "digamma": (0.1, 4.1),
+    "erfinv": (-1, 1),
     "abs": (-4, 4),
     "floor": (-4, 4),
     "round": (-4, 4),
@@ -461,6 +463,7 @@ backward_of("tanh", 12 * MILLION, function_forward(lambda torch, x: x.tanh()))
 backward_of("sigmoid", 12 * MILLION, function_forward(lambda torch, x: x.sigmoid()))
 backward_of("silu", 12 * MILLION, function_forward(lambda torch, x: torch.nn.functional.silu(x)))
 backward_of("relu", 12 * MILLION, function_forward(lambda torch, x: x.relu()))
+backward_of("digamma", 12 * MILLION, function_forward(lambda torch, x: x.abs().digamma()))
 backward_of("cumsum, rows", 8 * MILLION, function_forward(lambda torch, x: x.cumsum(1)))
 backward_of(
     "max pool 2x2",

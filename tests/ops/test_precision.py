@@ -142,7 +142,7 @@ def test_an_unusual_neighbour_changes_no_result(name, dtype, device):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-@pytest.mark.parametrize("name", USUAL)
+@pytest.mark.parametrize("name", [*USUAL, "digamma", "erfinv"])
 def test_a_part_has_the_numbers_of_the_whole(name, dtype, device):
     """What is left of a vector, and what lies apart; special numbers are among them."""
     call = cases.function(ROWS[name])

@@ -7,7 +7,7 @@
 
 namespace flambeau::FLAM_TARGET {
 
-FLAM_FN bool is_usual_lgamma(float x) { return (x > 0) & (x <= 0x1.fffffep127f); }
+FLAM_FN bool is_usual_gamma(float x) { return (x > 0) & (x <= 0x1.fffffep127f); }
 
 FLAM_FN double usual_lgamma(double x) {
   using basic::multiply_add, basic::polynomial;

@@ -74,7 +74,8 @@ struct PolygammaBackward {
 Tensor gamma_slope(Call& c, int64_t n) {
   float_operands(c);
   PolygammaBackward gradient{c.save(c[0]), n};
-  return c.track(c.map(kPolygamma, {c[0]}, {double(n)}), std::move(gradient));
+  const Kernel& k = n == 0 ? kDigamma : n == 1 ? kTrigamma : kPolygamma;
+  return c.track(c.map(k, {c[0]}, {double(n)}), std::move(gradient));
 }
 
 // Half types are computed in f32 and rounded once.

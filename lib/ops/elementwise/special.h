@@ -5,8 +5,9 @@
 namespace flambeau {
 
 // Floating point.
-inline constinit Kernel kErfinv{"erfinv"}, kLgamma{"lgamma"}, kPolygamma{"polygamma"},
-    kLogit{"logit"}, kSinc{"sinc"},  // logit: {low, high}
+inline constinit Kernel kErfinv{"erfinv"}, kLgamma{"lgamma"}, kDigamma{"digamma"},
+    kTrigamma{"polygamma"}, kPolygamma{"polygamma"},  // {n} from 2 on
+    kLogit{"logit"}, kSinc{"sinc"},                   // logit: {low, high}
     kCopysign{"copysign"}, kHypot{"hypot"}, kLogaddexp{"logaddexp"},
     kGammaSlope{"standard_gamma_grad"},  // of a gamma variable by its concentration: (alpha, x)
     kShareSlope{"dirichlet_grad"};  // of a share by its own concentration: (alpha, x, the rest)

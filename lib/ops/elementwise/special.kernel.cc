@@ -3,6 +3,7 @@
 
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "ops/elementwise/digamma.h"
 #include "ops/elementwise/erfinv.h"
 #include "ops/elementwise/gamma.h"
 #include "ops/elementwise/lgamma.h"
@@ -11,34 +12,58 @@ namespace flambeau::FLAM_TARGET {
 
 struct Erfinv {
   template <class V> FLAM_FN V operator()(V x) const {
-    const double y = erfinv_of(double(x));
-    if constexpr (sizeof(V) == sizeof(double)) return sharpened(y, x);
-    return x == 0 ? x : V(y);
+    if constexpr (sizeof(V) == sizeof(double)) {
+      return sharpened(erfinv_of(x), x);
+    } else {
+      const V size = fabs(x), inside = V(usual_erfinv(double(x)));
+      const V end = size == 1 ? x * __builtin_inff() : __builtin_nanf("");
+      return size < 1 ? inside : end;
+    }
   }
 };
 FLAM_MAP(kErfinv, Erfinv, FloatTypes);
 
-struct UsualLgamma {
-  FLAM_FN float operator()(float x) const { return float(usual_lgamma(double(x))); }
-};
-struct Lgamma {
-  using Usual = UsualLgamma;
+// Those whose shorter form takes positive floats.
+struct PositiveFloats {
   template <class V>
     requires std::is_same_v<V, float>
   FLAM_FN bool is_usual(V x) const {
-    return is_usual_lgamma(x);
+    return is_usual_gamma(x);
   }
+};
+template <double (*kUsual)(double)> struct OfPositive {
+  FLAM_FN float operator()(float x) const { return float(kUsual(double(x))); }
+};
+struct Lgamma : PositiveFloats {
+  using Usual = OfPositive<&usual_lgamma>;
   FLAM_FN float operator()(float x) const {
-    return float(is_usual_lgamma(x) ? usual_lgamma(double(x)) : ::lgamma(double(x)));
+    return float(is_usual_gamma(x) ? usual_lgamma(double(x)) : ::lgamma(double(x)));
   }
   FLAM_FN double operator()(double x) const { return ::lgamma(x); }
 };
 FLAM_MAP(kLgamma, Lgamma, FloatTypes);
 
+struct Digamma : PositiveFloats {
+  using Usual = OfPositive<&usual_digamma>;
+  FLAM_FN float operator()(float x) const {
+    return float(is_usual_gamma(x) ? usual_digamma(double(x)) : digamma_of(double(x)));
+  }
+  FLAM_FN double operator()(double x) const { return digamma_of(x); }
+};
+FLAM_MAP(kDigamma, Digamma, FloatTypes);
+
+struct Trigamma : PositiveFloats {
+  using Usual = OfPositive<&usual_trigamma>;
+  FLAM_FN float operator()(float x) const {
+    return float(is_usual_gamma(x) ? usual_trigamma(double(x)) : zeta_of(2, double(x)));
+  }
+  FLAM_FN double operator()(double x) const { return zeta_of(2, x); }
+};
+FLAM_MAP(kTrigamma, Trigamma, FloatTypes);
+
 struct Polygamma {
   double n;
   template <class V> FLAM_FN V operator()(V x) const {
-    if (n == 0) return V(digamma_of(double(x)));
     double factorial = 1;
     for (double i = 2; i <= n && factorial < INFINITY; ++i) factorial *= i;
     const double sign = ::fmod(n, 2.0) == 0 ? -1 : 1;
