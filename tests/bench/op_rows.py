@@ -451,6 +451,14 @@ def function_forward(call, shape=SQUARE):
     return make
 
 
+def loss_forward(name):
+    def make(torch):
+        x = torch.randn(*SQUARE, requires_grad=True)
+        return getattr(torch.nn.functional, name)(x, torch.rand(*SQUARE)), (x,)
+
+    return make
+
+
 backward_of("layer norm", 12 * MILLION, norm_forward(lambda nn: nn.LayerNorm(1024), SQUARE))
 backward_of("RMS norm", 12 * MILLION, norm_forward(lambda nn: nn.RMSNorm(1024), SQUARE))
 backward_of("batch norm", 12 * MILLION, norm_forward(lambda nn: nn.BatchNorm2d(32), IMAGE))
@@ -463,6 +471,11 @@ backward_of("tanh", 12 * MILLION, function_forward(lambda torch, x: x.tanh()))
 backward_of("sigmoid", 12 * MILLION, function_forward(lambda torch, x: x.sigmoid()))
 backward_of("silu", 12 * MILLION, function_forward(lambda torch, x: torch.nn.functional.silu(x)))
 backward_of("relu", 12 * MILLION, function_forward(lambda torch, x: x.relu()))
+for name in ("logsigmoid", "softplus", "tanhshrink", "elu"):
+    slope = lambda torch, x, name=name: getattr(torch.nn.functional, name)(x)
+    backward_of(name, 12 * MILLION, function_forward(slope))
+backward_of("BCE with logits", 12 * MILLION, loss_forward("binary_cross_entropy_with_logits"))
+backward_of("glu", 10 * MILLION, function_forward(lambda torch, x: torch.nn.functional.glu(x)))
 backward_of("digamma", 12 * MILLION, function_forward(lambda torch, x: x.abs().digamma()))
 backward_of("cumsum, rows", 8 * MILLION, function_forward(lambda torch, x: x.cumsum(1)))
 backward_of(

@@ -160,7 +160,7 @@ def test_a_part_has_the_numbers_of_the_whole(name, dtype, device):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-@pytest.mark.parametrize("name", ["silu", "gelu"])
+@pytest.mark.parametrize("name", ["silu", "gelu", "softplus", "logsigmoid", "tanhshrink", "elu"])
 def test_a_part_has_the_slopes_of_the_whole(name, dtype, device):
     """By two operands, in half types rounded once from the float slope."""
     call = cases.function(ROWS[name])

@@ -174,8 +174,10 @@ Tensor softsign(T input) { return div(input, one_plus(abs(input)), FLAM_ROUNDING
 Tensor tanhshrink(T input) {
   check_not_bool(input, "tanhshrink is not supported for bool");
   return from_input<"TanhshrinkBackward0">(op::tanhshrink, kTanhshrink, input, [](T dy, T x) {
-    const Tensor t = tanh(x);
-    return mul(dy, mul(t, t));
+    return fused(kTanhshrinkSlope, {dy, x}, {}, [&] {
+      const Tensor t = tanh(x);
+      return mul(dy, mul(t, t));
+    });
   });
 }
 

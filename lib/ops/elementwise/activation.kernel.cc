@@ -6,6 +6,7 @@
 #include "ops/elementwise/activation_lanes.h"
 #include "ops/elementwise/activation_math.h"
 #include "ops/elementwise/saturated.h"
+#include "ops/elementwise/slope_lanes.h"
 #include "ops/elementwise/usual.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -36,8 +37,16 @@ struct Elu {
     return x > 0 ? x * V(scale) : expm1(x * V(inner)) * V(alpha * scale);
   }
 };
-struct EluSlope {
+struct UsualEluSlope {
   double alpha, scale, inner;
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    return x > 0 ? dy * V(scale) : dy * (usual_exp(x * V(inner)) * V(alpha * scale * inner));
+  }
+};
+struct EluSlope {
+  using Usual = UsualEluSlope;
+  double alpha, scale, inner;
+  template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x * V(inner)) <= 87; }
   template <class V> FLAM_FN V operator()(V dy, V x) const {
     return x > 0 ? dy * V(scale) : dy * (exp(x * V(inner)) * V(alpha * scale * inner));
   }
@@ -143,8 +152,18 @@ struct Softplus {
     return z > V(limit) ? x : softplus(z) / V(beta);
   }
 };
-struct SoftplusSlope {
+struct UsualSoftplusSlope {
   double beta, limit;
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    const V z = x * V(beta);
+    return z > V(limit) ? dy : dy * usual_sigmoid(z);
+  }
+};
+struct SoftplusSlope {
+  using Usual = UsualSoftplusSlope;
+  template <bool kRough> using OnLanes = SoftplusSlopeOnLanes<kRough>;
+  double beta, limit;
+  template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x * V(beta)) <= 16; }
   template <class V> FLAM_FN V operator()(V dy, V x) const {
     const V z = x * V(beta);
     return z > V(limit) ? dy : dy * sigmoid(z);
@@ -160,7 +179,13 @@ struct Logsigmoid : UsualUpTo<87> {
   using Usual = UsualLogsigmoid;
   template <class V> FLAM_FN V operator()(V x) const { return V(0) - softplus(-x); }
 };
+struct UsualLogsigmoidSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * usual_sigmoid(-x); }
+};
 struct LogsigmoidSlope {
+  using Usual = UsualLogsigmoidSlope;
+  template <bool kRough> using OnLanes = LogsigmoidSlopeOnLanes<kRough>;
+  template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x) <= 16; }
   template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * sigmoid(-x); }
 };
 FLAM_MAP(kLogsigmoid, Logsigmoid, FloatTypes);
@@ -229,7 +254,15 @@ FLAM_MAP(kHardswishSlope, HardswishSlope, FloatTypes);
 struct Tanhshrink {
   template <class V> FLAM_FN V operator()(V x) const { return tanhshrink(x); }
 };
+struct TanhshrinkSlope {
+  template <bool kRough> using OnLanes = TanhshrinkSlopeOnLanes<kRough>;
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    const V t = tanh(x);
+    return dy * (t * t);
+  }
+};
 FLAM_MAP(kTanhshrink, Tanhshrink, FloatTypes);
+FLAM_MAP(kTanhshrinkSlope, TanhshrinkSlope, FloatTypes);
 
 struct Threshold {
   double at, value;

@@ -46,6 +46,28 @@ struct PreluBackward {
   }
 };
 
+// dx is written where its halves lie.
+struct GluBackward {
+  Saved x;
+  int64_t d;
+  static constexpr auto name = "GluBackward0";
+  Tensors operator()(T dy) const {
+    const Tensor in = x;
+    const int64_t n = in.size(d) / 2;
+    const Tensor value = narrow(in, d, 0, n), gate = narrow(in, d, n, n);
+    if (modes.grad) {
+      const Tensor s = sigmoid(gate);
+      const Tensor halves[] = {mul(dy, s), mul(mul(dy, value), mul(s, one_minus(s)))};
+      return {cat(halves, d)};
+    }
+    const Tensor dx = flambeau::empty_like(in);
+    const Tensor *for_value[] = {&dy, &gate}, *for_gate[] = {&dy, &value, &gate};
+    run_map(name, kGlu, dx.dtype(), narrow(dx, d, 0, n), for_value, {});
+    run_map(name, kGateSlope, dx.dtype(), narrow(dx, d, n, n), for_gate, {});
+    return {dx};
+  }
+};
+
 }  // namespace
 
 Tensor hardshrink(T input, double lambd, Into into) {
@@ -76,7 +98,15 @@ Tensor glu(T input, int64_t dim) {
   const int64_t d = wrap_dim(dim, input.dim()), n = input.size(d);
   check(n % 2 == 0, Code::shape, "Halving dimension must be even, but dimension ", d, " is size ",
         n);
-  return mul(narrow(input, d, 0, n / 2), sigmoid(narrow(input, d, n / 2, n / 2)));
+  Call c{op::glu, {input}};
+  float_operands(c);
+  Tensor y;
+  {
+    const GradMode off(false);
+    const Tensor value = narrow(c[0], d, 0, n / 2), gate = narrow(c[0], d, n / 2, n / 2);
+    y = c.map(kGlu, {value, gate});
+  }
+  return c.track(std::move(y), GluBackward{c.save(c[0]), d});
 }
 
 Tensor rrelu(T input, double lower, double upper, bool training, Into) {

@@ -8,5 +8,7 @@ inline constinit Kernel kHardshrink{"hardshrink"}, kSoftshrink{"softshrink"};  /
 inline constinit Kernel kShrinkSlope{"shrink_backward"};                       // (dy, x) {lambd}
 inline constinit Kernel kPrelu{"prelu"};                                       // (x, weight)
 inline constinit Kernel kPreluSlope{"prelu_backward"};                         // (dy, x, weight)
+inline constinit Kernel kGlu{"glu"};                 // (x, gate), and of dx (dy, gate)
+inline constinit Kernel kGateSlope{"glu_backward"};  // (dy, x, gate)
 
 }  // namespace flambeau

@@ -2,6 +2,8 @@
 #include "ops/elementwise/shrink.h"
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "ops/elementwise/slope_lanes.h"
+#include "ops/elementwise/usual.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -38,5 +40,31 @@ struct PreluSlope {
 };
 FLAM_MAP(kPrelu, Prelu, FloatTypes);
 FLAM_MAP(kPreluSlope, PreluSlope, FloatTypes);
+
+struct UsualGlu {
+  template <class V> FLAM_FN V operator()(V x, V gate) const { return x * usual_sigmoid(gate); }
+};
+struct Glu {
+  using Usual = UsualGlu;
+  template <bool kRough> using OnLanes = GluOnLanes<kRough>;
+  template <UsualFloat V> FLAM_FN bool is_usual(V, V gate) const { return fabs(gate) <= 16; }
+  template <class V> FLAM_FN V operator()(V x, V gate) const { return x * sigmoid(gate); }
+};
+template <class V> FLAM_FN V gate_slope_of(V dy, V x, V s) { return dy * x * (s * (V(1) - s)); }
+struct UsualGateSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x, V gate) const {
+    return gate_slope_of(dy, x, usual_sigmoid(gate));
+  }
+};
+struct GateSlope {
+  using Usual = UsualGateSlope;
+  template <bool kRough> using OnLanes = GateSlopeOnLanes<kRough>;
+  template <UsualFloat V> FLAM_FN bool is_usual(V, V, V gate) const { return fabs(gate) <= 16; }
+  template <class V> FLAM_FN V operator()(V dy, V x, V gate) const {
+    return gate_slope_of(dy, x, sigmoid(gate));
+  }
+};
+FLAM_MAP(kGlu, Glu, FloatTypes);
+FLAM_MAP(kGateSlope, GateSlope, FloatTypes);
 
 }  // namespace flambeau::FLAM_TARGET

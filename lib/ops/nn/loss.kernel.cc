@@ -4,6 +4,8 @@
 
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "ops/elementwise/slope_lanes.h"
+#include "ops/elementwise/usual.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -88,8 +90,17 @@ struct BceLogits {
     return (V(1) - t) * x + log1p(exp(-fabs(x))) + (x < 0 ? -x : V(0));
   }
 };
-struct BceLogitsSlope {
+struct UsualBceLogitsSlope {
   double factor;
+  template <class V> FLAM_FN V operator()(V dy, V x, V t) const {
+    return V(factor) * dy * (usual_sigmoid(x) - t);
+  }
+};
+struct BceLogitsSlope {
+  using Usual = UsualBceLogitsSlope;
+  template <bool kRough> using OnLanes = BceLogitsSlopeOnLanes<kRough>;
+  double factor;
+  template <UsualFloat V> FLAM_FN bool is_usual(V, V x, V) const { return fabs(x) <= 16; }
   template <class V> FLAM_FN V operator()(V dy, V x, V t) const {
     return V(factor) * dy * (sigmoid(x) - t);
   }
