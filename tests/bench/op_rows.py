@@ -454,7 +454,9 @@ def function_forward(call, shape=SQUARE):
 def loss_forward(name):
     def make(torch):
         x = torch.randn(*SQUARE, requires_grad=True)
-        return getattr(torch.nn.functional, name)(x, torch.rand(*SQUARE)), (x,)
+        target = torch.rand(*SQUARE).requires_grad_(name == "mse_loss")
+        y = getattr(torch.nn.functional, name)(x, target)
+        return y, (x, target) if name == "mse_loss" else (x,)
 
     return make
 
@@ -474,6 +476,7 @@ backward_of("relu", 12 * MILLION, function_forward(lambda torch, x: x.relu()))
 for name in ("logsigmoid", "softplus", "tanhshrink", "elu"):
     slope = lambda torch, x, name=name: getattr(torch.nn.functional, name)(x)
     backward_of(name, 12 * MILLION, function_forward(slope))
+backward_of("mse_loss", 16 * MILLION, loss_forward("mse_loss"))
 backward_of("BCE with logits", 12 * MILLION, loss_forward("binary_cross_entropy_with_logits"))
 backward_of("glu", 10 * MILLION, function_forward(lambda torch, x: torch.nn.functional.glu(x)))
 backward_of("digamma", 12 * MILLION, function_forward(lambda torch, x: x.abs().digamma()))

@@ -11,6 +11,9 @@ namespace {
 
 using T = const Tensor&;
 
+// In place of dt's formula where dt is -dx.
+struct Opposite {};
+
 // Two formulas, of dx and of dt, on dy that already holds the factor of a mean.
 template <Name N, class Dx, class Dt> struct LossBackward {
   Saved x, target;
@@ -23,11 +26,16 @@ template <Name N, class Dx, class Dt> struct LossBackward {
   Tensors operator()(const Tensor& dy) const {
     const Tensor in = x, t = target;
     Tensors result{Tensor(), Tensor()};
-    if (wanted(0)) {
+    constexpr bool kOpposite = std::is_same_v<Dt, Opposite>;
+    if (wanted(0) || kOpposite) {
       result[0] =
           fused(*slope, {dy, in, t}, {factor, parameter}, [&] { return dx(scaled(dy), in, t); });
     }
-    if (wanted(1)) result[1] = dt(scaled(dy), in, t);
+    if constexpr (kOpposite) {
+      if (wanted(1)) result[1] = neg(result[0]);
+    } else {
+      if (wanted(1)) result[1] = dt(scaled(dy), in, t);
+    }
     return result;
   }
 
@@ -59,8 +67,7 @@ Tensor loss_of(const Distance& form, T input, T target, int32_t reduction, Dx dx
 template <Name N, class Dx>
 Tensor distance_loss(const Distance& form, T input, T target, int32_t reduction, Dx slope) {
   auto dx = [slope](T dy, T x, T t) { return mul(dy, slope(sub(x, t))); };
-  return loss_of<N>(form, input, target, reduction, dx,
-                    [dx](T dy, T x, T t) { return neg(dx(dy, x, t)); });
+  return loss_of<N>(form, input, target, reduction, dx, Opposite{});
 }
 
 // `told`: what is said before the target's size, between the two, and after input's.
