@@ -87,6 +87,7 @@ ACTIVATIONS = {
     "hardswish": {},
     "mish": {},
     "logsigmoid": {},
+    "softsign": {},
 }
 
 

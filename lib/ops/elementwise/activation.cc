@@ -169,7 +169,15 @@ Tensor threshold(T input, double threshold, double value, Into into) {
       [=](T dy, T x) { return drop_where(le(x, num(threshold)), dy); }, {threshold, value});
 }
 
-Tensor softsign(T input) { return div(input, one_plus(abs(input)), FLAM_ROUNDING_UNSPECIFIED); }
+Tensor softsign(T input) {
+  check_not_bool(input, "\"softsign\" not implemented for 'bool'");
+  return from_input<"DivBackward0">(op::softsign, kSoftsign, input, [](T dy, T x) {
+    return fused(kSoftsignSlope, {dy, x}, {}, [&] {
+      const Tensor size = one_plus(abs(x));
+      return div(dy, mul(size, size), FLAM_ROUNDING_UNSPECIFIED);
+    });
+  });
+}
 
 Tensor tanhshrink(T input) {
   check_not_bool(input, "tanhshrink is not supported for bool");

@@ -18,6 +18,7 @@ inline constinit Kernel kHardtanh{"hardtanh"}, kHardtanhSlope{"hardtanh_backward
 inline constinit Kernel kHardsigmoid{"hardsigmoid"}, kHardsigmoidSlope{"hardsigmoid_backward"};
 inline constinit Kernel kHardswish{"hardswish"}, kHardswishSlope{"hardswish_backward"};
 inline constinit Kernel kLogsigmoid{"logsigmoid"}, kLogsigmoidSlope{"logsigmoid_backward"};
+inline constinit Kernel kSoftsign{"softsign"}, kSoftsignSlope{"softsign_backward"};
 inline constinit Kernel kTanhshrink{"tanhshrink"}, kTanhshrinkSlope{"tanhshrink_backward"};
 inline constinit Kernel kThreshold{"threshold"},
     kThresholdSlope{"threshold_backward"};  // {at, value}

@@ -251,6 +251,18 @@ struct HardswishSlope {
 FLAM_MAP(kHardswish, Hardswish, FloatTypes);
 FLAM_MAP(kHardswishSlope, HardswishSlope, FloatTypes);
 
+struct Softsign {
+  template <class V> FLAM_FN V operator()(V x) const { return x / (V(1) + fabs(x)); }
+};
+struct SoftsignSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    const V size = V(1) + fabs(x);
+    return dy / (size * size);
+  }
+};
+FLAM_MAP(kSoftsign, Softsign, FloatTypes);
+FLAM_MAP(kSoftsignSlope, SoftsignSlope, FloatTypes);
+
 struct Tanhshrink {
   template <class V> FLAM_FN V operator()(V x) const { return tanhshrink(x); }
 };
