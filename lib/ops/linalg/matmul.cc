@@ -2,7 +2,9 @@
 // carries all of them; vectors and shared right operands are brought to that form by views.
 #include "base/error.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/map/map.h"
 #include "ops/call.h"
+#include "ops/elementwise/binary.h"
 #include "ops/ops.h"
 
 namespace flambeau::ops {
@@ -78,6 +80,14 @@ void check_same_dtype(const Op& op, const Tensor& a, const Tensor& b) {
       a.size(-1) == b.size(-1) ? "transpose the second operand" : "");
 }
 
+// Sums of one term are an outer product, without packing or sums: the gradient of a matrix that was
+// multiplied by one vector.
+void run_product(const Op& op, const Tensor& y, const Tensor& a, const Tensor& b) {
+  if (a.size(-1) != 1 || !is_floating(y.dtype())) return run_gemm(op, y, a, b);
+  const Tensor* const factors[] = {&a, &b};
+  run_map(op, kMul, y.dtype(), y, factors, {});
+}
+
 // Both at least 2-d; batch dimensions broadcast.
 Tensor product(Form op, const Tensor& a, const Tensor& b) {
   Call c{op, {a, b}};
@@ -88,7 +98,7 @@ Tensor product(Form op, const Tensor& a, const Tensor& b) {
   sizes.push_back(c[0].size(-2));
   sizes.push_back(c[1].size(-1));
   Tensor y = c.output(sizes, c[0].dtype());
-  run_gemm(op, y, c[0], c[1]);
+  run_product(op, y, c[0], c[1]);
   return c.track(std::move(y), MatmulBackward{c.save(c[0]), c.save(c[1])});
 }
 
