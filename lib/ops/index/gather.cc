@@ -16,7 +16,7 @@ struct GatherBackward {
   Dims sizes;
   static constexpr auto name = "GatherBackward0";
   Tensors operator()(const Tensor& dy) const {
-    return {scatter_add(zeros(sizes, dy.dtype(), dy.device()), dim, index, dy)};
+    return {scatter_add_(zeros(sizes, dy.dtype(), dy.device()), dim, index, dy)};
   }
 };
 

@@ -1,6 +1,7 @@
 // Sorting and picking by order. Whatever is picked carries its gradient back to where it was.
 #include "kernels/sort/sort.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -19,9 +20,11 @@ template <Name N> struct PlacedBackward {
   static constexpr const char* name = N.text;
   Tensors operator()(TensorsView dy) const {
     if (!dy[0]) return {};
-    const Tensor from = at;
-    return {scatter_add(zeros(sizes, dy[0].dtype(), dy[0].device()), dim, from,
-                        reshape(dy[0], from.sizes()))};
+    const Tensor from = at;  // no place twice, and all of them where the whole line is sorted
+    const bool whole = std::ranges::equal(from.sizes(), sizes);
+    const Tensor dx = whole ? flambeau::empty(sizes, dy[0].dtype(), dy[0].device())
+                            : zeros(sizes, dy[0].dtype(), dy[0].device());
+    return {scatter_(dx, dim, from, reshape(dy[0], from.sizes()))};
   }
 };
 

@@ -31,12 +31,8 @@ template <Name N> struct PickedBackward {
   Tensors operator()(TensorsView dy) const {
     if (!dy[0]) return {};
     if (sizes.empty()) return {dy[0]};
-    Dims along(sizes.size(), 1);
-    along[dim] = sizes[dim];
-    const Tensor position = reshape(
-        arange(num(int64_t{0}), num(sizes[dim]), num(int64_t{1}), Dtype::i64, dy[0].device()),
-        along);
-    return {keep_where(eq(position, reshape(index, kept)), reshape(dy[0], kept))};
+    return {scatter_(zeros(sizes, dy[0].dtype(), dy[0].device()), int64_t(dim),
+                     reshape(index, kept), reshape(dy[0], kept))};
   }
 };
 
