@@ -55,14 +55,12 @@ struct CrossEntropyBackward {
   }
 };
 
-// On the cpu, where the indices can be read without waiting.
-void check_range(const Tensor& target, int64_t ignore_index, int64_t classes) {
+// On the cpu, where the indices can be read without waiting; those that do not count are 0.
+void check_range(const Tensor& target, int64_t classes) {
   if (!target.device().is_cpu() || target.numel() == 0) return;
-  const Tensor outside = logical_or(lt(target, num(int64_t{0})), ge(target, num(classes)));
-  const Tensor wrong = keep_where(logical_and(outside, ne(target, num(ignore_index))), target);
-  const double least = read_number(amin(wrong)), greatest = read_number(amax(wrong));
-  check(least == 0 && greatest == 0, Code::index, "Target ", least != 0 ? least : greatest,
-        " is out of bounds for ", classes, " classes.");
+  const double least = read_number(amin(target)), greatest = read_number(amax(target));
+  check(least >= 0 && greatest < double(std::max<int64_t>(classes, 1)), Code::index, "Target ",
+        least < 0 ? least : greatest, " is out of bounds for ", classes, " classes.");
 }
 
 Tensor summed(Call& c, const Tensor& x, Dtype dtype) {
@@ -231,18 +229,17 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
   ce::check_classes(input.sizes(), target, weight, dim);
   const int64_t classes = input.size(dim);
   const Tensor t = to_dtype(target, Dtype::i64);
-  check_range(t, ignore_index, classes);
-  const Tensor counts = unsqueeze(ne(t, num(ignore_index)), dim);
-  const Tensor hit = logical_and(at_target(t, classes, dim, input.dim()), counts);
-  Tensor x = c[0], share = to_dtype(hit, x.dtype());
-  if (weight) {
-    Dims along(size_t(input.dim()), 1);
-    along[size_t(dim)] = classes;
-    const Tensor w = reshape(c[2], along);
-    x = mul(x, w);
+  const Tensor counts = ne(t, num(ignore_index)), at = keep_where(counts, t);
+  check_range(at, classes);
+  Tensor own = classes == 0 ? sum(c[0], {&dim, 1})
+                            : squeeze(gather(c[0], dim, unsqueeze(at, dim)), Dims{dim});
+  Tensor share = to_dtype(counts, own.dtype());
+  if (weight && classes > 0) {
+    const Tensor w = take(c[2], at);
+    own = mul(own, w);
     share = mul(share, w);
   }
-  const Tensor losses = neg(sum(keep_where(hit, x), {&dim, 1}));
+  const Tensor losses = neg(keep_where(counts, own));
   return reduction == FLAM_REDUCTION_MEAN ? div(sum(losses), sum(share))
                                           : reduced(losses, reduction);
 }
