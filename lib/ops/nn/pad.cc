@@ -1,8 +1,12 @@
 // Padding. A constant is a filled tensor with x copied into it; the other modes read x at positions
-// that repeat, dimension by dimension. Negative sizes cut off.
+// that repeat, on the host row by row, on devices dimension by dimension. Negative sizes cut off.
 #include "flambeau/pad.h"
+
+#include <vector>
+
 #include "base/checked.h"
 #include "base/error.h"
+#include "kernels/index/pad_rows.h"
 #include "ops/fits.h"
 #include "ops/formula.h"
 #include "ops/index/indices.h"
@@ -12,7 +16,7 @@ namespace flambeau::ops {
 
 namespace {
 
-constexpr Op kConstantPadNdOp{"constant_pad_nd"};
+constexpr Op kConstantPadNdOp{"constant_pad_nd"}, kPadOp{"pad"};
 
 struct Sides {
   int64_t before, after;
@@ -98,20 +102,102 @@ void check_reach(int32_t mode, const Tensor& x, int64_t d, Sides s) {
   }
 }
 
-Tensor repeated(const Tensor& x, const SmallVector<Sides, 8>& sides, int32_t mode) {
-  Tensor y = x;
-  for (size_t d = 0; d < sides.size(); ++d) {
-    const Sides s = sides[d];
-    if (s.before == 0 && s.after == 0) continue;
-    const int64_t n = x.sizes()[d];
-    check_reach(mode, x, int64_t(d), s);
-    const Tensor at = flambeau::empty(Dims{n + s.before + s.after}, Dtype::i64, kCpu);
-    for (int64_t i = 0; i < at.numel(); ++i) {
-      at.data_as<int64_t>()[i] = source(mode, i - s.before, n);
-    }
-    y = index_select(y, int64_t(d), to(at, x.device()));
+// Where the elements of dimension d of a padded tensor come from.
+struct Repeats {
+  SmallVector<Sides, 8> sides;
+  Dims sizes;  // of what is padded
+  int32_t mode;
+
+  bool pads(size_t d) const { return sides[d].before != 0 || sides[d].after != 0; }
+  int64_t padded(size_t d) const { return sides[d].before + sizes[d] + sides[d].after; }
+  int64_t at(size_t d, int64_t i) const { return source(mode, i - sides[d].before, sizes[d]); }
+  Tensor places(size_t d, Device device) const {
+    const Tensor t = flambeau::empty(Dims{padded(d)}, Dtype::i64, kCpu);
+    for (int64_t i = 0; i < t.numel(); ++i) t.data_as<int64_t>()[i] = at(d, i);
+    return to(t, device);
   }
+};
+
+// Dimension by dimension.
+Tensor selected(const Tensor& x, const Repeats& r) {
+  Tensor y = x;
+  for (size_t d = 0; d < r.sides.size(); ++d)
+    if (r.pads(d)) y = index_select(y, int64_t(d), r.places(d, x.device()));
   return y;
+}
+
+// The gradient of that.
+Tensor folded(const Tensor& dy, const Repeats& r) {
+  Tensor t = dy;
+  for (size_t d = r.sides.size(); d-- > 0;) {
+    if (!r.pads(d)) continue;
+    Dims sizes(t.sizes());
+    sizes[d] = r.sizes[d];
+    t = index_add_(zeros(sizes, t.dtype(), t.device()), int64_t(d), r.places(d, t.device()), t);
+  }
+  return t;
+}
+
+struct RepeatBackward {
+  Saved x;  // as torch saves it: a second pass needs the graph to be kept
+  Repeats r;
+  static constexpr auto name = "PadBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    (void)x.get();
+    return {folded(dy, r)};
+  }
+};
+
+// On the host in one pass: planes are what the padded dimensions span.
+Tensor padded_rows(const Tensor& x, const Repeats& r) {
+  const Tensor from = contiguous(detach(x));
+  const size_t last = r.sizes.size() - 1;
+  size_t first = 0;
+  while (first < last && !r.pads(first)) ++first;
+  const int64_t bytes = int64_t(x.element_size());
+  Dims sizes(r.sizes);
+  std::vector<int64_t> rows{0}, columns;
+  int64_t planes = 1, plane_bytes = bytes;
+  for (size_t d = 0; d < first; ++d) planes *= sizes[d];
+  for (size_t d = first; d <= last; ++d) plane_bytes *= r.sizes[d];
+  for (size_t d = first; d < last; ++d) {
+    std::vector<int64_t> inner;
+    sizes[d] = r.padded(d);
+    for (const int64_t outer : rows)
+      for (int64_t i = 0; i < sizes[d]; ++i)
+        inner.push_back(outer + r.at(d, i) * from.strides()[d] * bytes);
+    rows = std::move(inner);
+  }
+  sizes[last] = r.padded(last);
+  const auto [before, after] = r.sides[last];
+  for (int64_t i = 0; i < sizes[last]; ++i)
+    if (i < before || i >= sizes[last] - after) columns.push_back(r.at(last, i));
+  const Tensor y = flambeau::empty(sizes, x.dtype(), x.device());
+  const PadRowsArgs a{static_cast<char*>(y.data()),
+                      static_cast<const char*>(from.data()),
+                      planes,
+                      int64_t(rows.size()),
+                      plane_bytes,
+                      before,
+                      r.sizes[last],
+                      after,
+                      rows.data(),
+                      columns.data()};
+  const Dtype key = bytes == 1   ? Dtype::u8
+                    : bytes == 2 ? Dtype::i16
+                    : bytes == 4 ? Dtype::i32
+                                 : Dtype::i64;
+  kPadRows.find("pad", kCpu, key)(nullptr, &a);
+  return y;
+}
+
+Tensor repeated(const Tensor& x, const SmallVector<Sides, 8>& sides, int32_t mode) {
+  const Repeats r{sides, Dims(x.sizes()), mode};
+  for (size_t d = 0; d < sides.size(); ++d)
+    if (r.pads(d)) check_reach(mode, x, int64_t(d), sides[d]);
+  if (!x.device().is_cpu() || x.numel() == 0) return selected(x, r);
+  Call c{kPadOp, {x}};
+  return c.track(padded_rows(c[0], r), RepeatBackward{c.save(c[0]), r});
 }
 
 void check_repeating(const Tensor& x, DimsView pad, int32_t mode) {
