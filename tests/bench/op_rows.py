@@ -254,6 +254,12 @@ of_square("flip", lambda torch, x: x.flip(1), *BOTH)
 of_square("roll", lambda torch, x: x.roll(3, 1), *BOTH)
 of_square("tril", lambda torch, x: x.tril(), *BOTH)
 of_square("pad", lambda torch, x: torch.nn.functional.pad(x, (1, 1, 1, 1)), *BOTH)
+of_square(
+    "pad by reflection",
+    lambda torch, x: torch.nn.functional.pad(x, (2, 2, 2, 2), "reflect"),
+    *BOTH,
+    (16, 64, 32, 32),
+)
 of_square("cat, last dim", lambda torch, x: torch.cat((x, x), 1), "copy", 16 * MILLION)
 of_square("cat of two, last dim", lambda torch, x: torch.cat((x[:512], x[512:]), 1), *BOTH)
 of_square("repeat", lambda torch, x: x.repeat(2, 2), "copy", 20 * MILLION)
@@ -362,6 +368,12 @@ def cross_entropy_backward(torch):
         x = torch.randn(*SQUARE, requires_grad=True)
         loss = torch.nn.functional.cross_entropy(x, target)
     return lambda: torch.autograd.grad(loss, x, retain_graph=True)
+
+
+@row("nll_loss", "read", 12 * 65536)
+def nll_loss(torch):
+    x, target = torch.randn(65536, 16), torch.randint(0, 16, (65536,))
+    return lambda: torch.nn.functional.nll_loss(x, target)
 
 
 @row("mse_loss", "read", 8 * MILLION)
@@ -481,6 +493,8 @@ backward_of("mse_loss", 16 * MILLION, loss_forward("mse_loss"))
 backward_of("BCE with logits", 12 * MILLION, loss_forward("binary_cross_entropy_with_logits"))
 backward_of("glu", 10 * MILLION, function_forward(lambda torch, x: torch.nn.functional.glu(x)))
 backward_of("digamma", 12 * MILLION, function_forward(lambda torch, x: x.abs().digamma()))
+backward_of("max with indices", 4 * MILLION, function_forward(lambda torch, x: x.max(1)[0]))
+backward_of("sort, rows", 16 * MILLION, function_forward(lambda torch, x: x.sort(1)[0]))
 backward_of("cumsum, rows", 8 * MILLION, function_forward(lambda torch, x: x.cumsum(1)))
 backward_of(
     "max pool 2x2",
@@ -556,6 +570,14 @@ def matrix_vector(torch):
 def vector_matrix(torch):
     x, y = torch.randn(*SQUARE), torch.randn(1024)
     return lambda: y @ x
+
+
+def matrix_vector_forward(torch):
+    x, y = torch.randn(*SQUARE, requires_grad=True), torch.randn(1024, requires_grad=True)
+    return x @ y, (x, y)
+
+
+backward_of("matrix by vector", 8 * MILLION, matrix_vector_forward)
 
 
 def conv(name, c, h, o, kernel, stride=1, padding=0, groups=1, n=8, layout=None, dtype="float32"):
