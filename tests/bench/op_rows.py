@@ -404,6 +404,7 @@ image("max pool 2x2", lambda f, torch: lambda x: f.max_pool2d(x, 2), 5 * MILLION
 image("max pool 3x3 stride 2", lambda f, torch: lambda x: f.max_pool2d(x, 3, 2, 1), 5 * MILLION)
 image("average pool 2x2", lambda f, torch: lambda x: f.avg_pool2d(x, 2), 5 * MILLION)
 image("average pool 3x3 stride 1", lambda f, torch: lambda x: f.avg_pool2d(x, 3, 1, 1), 8 * MILLION)
+image("adaptive max pool to 8", lambda f, torch: lambda x: f.adaptive_max_pool2d(x, 8), 4 * MILLION)
 image("adaptive pool to 1", lambda f, torch: lambda x: f.adaptive_avg_pool2d(x, 1), 4 * MILLION)
 
 

@@ -100,9 +100,18 @@ void average_backward(const char* op, const Tensor& dx, const Tensor& dy,
   if (dx.numel() != 0) launch_kernel(op, fn, dx.device(), g, {writes(dx), reads(dy)});
 }
 
+// Adaptive windows of one size that follow one another are regular ones, which are seen faster.
+void make_regular(PoolArgs& g) {
+  for (int d = 0; d < kConvDims; ++d)
+    if (!g.adaptive || g.out[d] == 0 || g.in[d] % g.out[d] != 0) return;
+  g.adaptive = false;
+  for (int d = 0; d < kConvDims; ++d) g.kernel[d] = g.stride[d] = g.in[d] / g.out[d];
+}
+
 void maximum(const char* op, const Tensor& y, const Tensor& indices, const Tensor& x,
              const PoolParams* params) {
   PoolArgs g = args_of(op, x, y, params);
+  make_regular(g);
   if (indices) {
     check_indices(op, indices, y);
     g.indices = operand_of(indices);
@@ -114,6 +123,7 @@ void maximum(const char* op, const Tensor& y, const Tensor& indices, const Tenso
 void maximum_backward(const char* op, const Tensor& dx, const Tensor& dy, const Tensor& indices,
                       const PoolParams* params) {
   PoolArgs g = args_of(op, dx, dy, params);
+  make_regular(g);
   check_indices(op, indices, dy);
   g.indices = operand_of(indices);
   const KernelFn fn = kMaxPoolBackward.find(op, dx.device(), dx.dtype());
