@@ -86,13 +86,19 @@ static PyObject *shown_call(PyObject *object, PyObject *const *arguments, size_t
     }
     if (PyErr_Occurred()) return NULL;
   }
+  if (self->function == NULL) { /* cleared with a dead cycle that another object of it calls from */
+    PyErr_SetString(PyExc_ReferenceError, "the function is gone");
+    return NULL;
+  }
   if (PyObject_Vectorcall == NULL) return call_by_tuple(self->function, arguments, n, names);
   return PyObject_Vectorcall(self->function, arguments, count, names);
 }
 
 /* Where there is a tuple of arguments already, as in `f(*arguments)`. */
 static PyObject *shown_call_tuple(PyObject *self, PyObject *arguments, PyObject *named) {
-  return PyObject_Call(((Shown *)self)->function, arguments, named);
+  PyObject *function = ((Shown *)self)->function;
+  if (function == NULL) return shown_call(self, NULL, 0, NULL); /* says so */
+  return PyObject_Call(function, arguments, named);
 }
 
 /* Type(function, direct=None, operands=0) */

@@ -202,7 +202,10 @@ void run_chunks(int64_t n, int64_t grain, ChunkFn fn, void* f) {
   Pool& pool = Pool::instance();
   if (t_inline > 0 || pool.threads() == 1) return run_inline(n, grain, fn, f);
   Job job{n, grain, fn, f};
-  if (!pool.run(job)) return run_inline(n, grain, fn, f);
+  if (!pool.run(job)) {  // other threads' loop has the pool
+    InlineLoops nested;
+    return run_inline(n, grain, fn, f);
+  }
   if (job.failed) std::rethrow_exception(job.error);
 }
 

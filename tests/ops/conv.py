@@ -137,8 +137,10 @@ for n, (image, kernel, options) in {
 def convolve_and_norm(a, w, *rest, normed=True, eps=1e-5, relu=False, **where):
     bias, (mean, var, weight, shift) = rest[0], rest[1:] if normed else (None,) * 4
     y = windows.conv(a, w, bias, spatial=2, **where)
+    if a.ndim == 3:
+        y = y.reshape(y.shape[-3:])
     if normed:
-        channel = (1, -1, 1, 1)
+        channel = (-1, 1, 1)
         y = (y - mean.reshape(channel)) / np.sqrt(var.reshape(channel) + eps)
         y = y * weight.reshape(channel) + shift.reshape(channel)
     return np.maximum(y, 0) if relu else y
@@ -154,6 +156,8 @@ op(
     pairs=[
         ((x(2, 4, 4, 4), x(4, 1, 3, 3), x(4), *STATS), dict(groups=4, padding=[1, 1])),
         ((x(2, 2, 4, 4), x(4, 2, 2, 2), x(4)), dict(normed=False)),
+        ((x(2, 6, 5), x(4, 2, 3, 2), x(4), *STATS), {}),  # one image, as high as it has channels
+        ((x(2, 8, 5), x(4, 2, 3, 2), x(4), *STATS), {}),
     ],
     big=[(x(2, 8, 30, 31), x(4, 8, 3, 3), x(4), *STATS)],
     refuses=[

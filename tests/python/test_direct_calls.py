@@ -2,7 +2,10 @@
 results and errors as by the function of Python's that takes everything else, which every other
 kind of argument reaches."""
 
+import copy
+import functools
 import inspect
+import pickle
 
 import flambeau as torch
 import numpy as np
@@ -72,6 +75,14 @@ def test_says_what_it_is(name):
     function, by_python, _ = DIRECT[name]
     assert inspect.signature(function) == inspect.signature(by_python)
     assert function.__doc__ == by_python.__doc__ and repr(function).startswith("<function ")
+
+
+@pytest.mark.parametrize("name", sorted(DIRECT))
+def test_copies_and_pickles_are_itself(name):
+    function = DIRECT[name][0]
+    assert copy.copy(function) is function and copy.deepcopy(function) is function
+    part = pickle.loads(pickle.dumps(functools.partial(function)))
+    assert pickle.loads(pickle.dumps(function)) is function is part.func
 
 
 def test_what_is_no_tensor_goes_to_python():

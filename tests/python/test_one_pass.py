@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import flambeau as torch
 import pytest
 from flambeau import nn
+from flambeau.nn import functional as F
 from flambeau.nn.modules import _one_pass
 
 from tests.harness.gen import api
@@ -149,6 +150,24 @@ def test_apart(name, passes):
         except ValueError as problem:
             assert "expected 2D or 3D input" in str(problem)
     assert not passes
+
+
+REPLACED = {
+    "forward of the convolution": (nn.Conv2d, "forward", lambda self, x: x[..., 1:, 1:] * 0 + 7),
+    "forward of the norm": (nn.BatchNorm2d, "forward", lambda self, x: x * 0 + 7),
+    "forward of the relu": (nn.ReLU, "forward", lambda self, x: x * 0 + 7),
+    "call of modules": (nn.Module, "__call__", lambda self, x: x * 0 + 7),
+    "function": (F, "conv2d", lambda x, *rest: x * 0 + 7),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_what_a_program_put_in_their_place_is_called(name, monkeypatch):
+    net = nn.Sequential(nn.Conv2d(4, 4, 2), nn.BatchNorm2d(4), nn.ReLU()).eval()
+    monkeypatch.setattr(*REPLACED[name])
+    with torch.no_grad():
+        found = net(torch.randn(2, 4, 6, 6))
+    assert (found - 7).abs().max() < 1e-3
 
 
 def test_hooks_see_their_tensors(passes):

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 #include <vector>
@@ -49,6 +50,7 @@ TEST_F(ThreadPool, EveryThreadBeginsInItsOwnPart) {
   set_num_threads(2);
   const auto caller = std::this_thread::get_id();
   for (int round = 0; round < 20; ++round) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::atomic<int> begun{0};
     std::atomic<int64_t> first[2] = {-1, -1};
     parallel_for(100, 1, [&](int64_t i, int64_t) {
@@ -56,7 +58,7 @@ TEST_F(ThreadPool, EveryThreadBeginsInItsOwnPart) {
       if (own != -1) return;
       own = i;
       ++begun;
-      while (begun < 2) std::this_thread::yield();
+      while (begun < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     });
     EXPECT_EQ(first[0], 0);
     EXPECT_EQ(first[1], 50);

@@ -12,7 +12,9 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
+from flambeau._library import owner
 
+SHOWN = owner.Function, owner.Method  # what our namespaces and Tensor show
 UNSPELLED = "tests.harness.gen.api"  # calls of C functions, the tables' own
 TESTS = str(pathlib.Path(__file__).resolve().parents[1])
 
@@ -93,9 +95,7 @@ class Library:
         """A function from the table's files, with this library in the place of ours."""
         if self.module is self.ours:
             return f
-        if isinstance(f, functools.partial) and hasattr(
-            f, "__name__"
-        ):  # as torch's namespaces show
+        if isinstance(f, SHOWN):
             return self._namesake(f)
         if isinstance(f, functools.partial):
             return functools.partial(self.call_of_row(f.func), *f.args, **f.keywords)
@@ -132,7 +132,7 @@ class Library:
             return self.module.nn.functional
         if isinstance(value, types.ModuleType) and value.__name__ == UNSPELLED:
             return self._unspelled()
-        if isinstance(value, functools.partial) and hasattr(value, "__name__"):
+        if isinstance(value, SHOWN):
             return self._namesake(value)
         if isinstance(value, types.FunctionType):
             tables = str(value.__globals__.get("__file__", "")).startswith(TESTS)

@@ -2,7 +2,6 @@
 the import stays short; and what a name stands for during a block."""
 
 import contextlib
-import functools
 import importlib
 import types
 
@@ -25,14 +24,15 @@ def shown(function, module, name):
     return made
 
 
-def method(function, direct=()):
-    """The function as a method, which calls C at once where it is given tensors alone: `direct`,
-    C's function and how many it takes, else the function's own."""
+def method(cls, name, function, direct=()):
+    """The function as a method of the class, which calls C at once where it is given tensors alone:
+    `direct`, C's function and how many it takes, else the function's own."""
     direct = direct or getattr(function, "_direct", ())
     if not direct:
         return function
-    made = owner.Method(function, *direct)
-    made.__dict__.update((name, getattr(function, name)) for name in functools.WRAPPER_ASSIGNMENTS)
+    made, named = owner.Method(function, *direct), {"__name__": name, "__qualname__": name}
+    named |= {"__doc__": function.__doc__, "__module__": function.__module__}
+    made.__dict__.update(named, __reduce_ex__=lambda protocol: (getattr, (cls, name)))
     return made
 
 

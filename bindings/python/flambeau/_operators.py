@@ -61,7 +61,8 @@ def _binary(name):
             return function(self, _operand(other)) if _fit(self, other) else NotImplemented
         return _raise() if t is None else t
 
-    return method(operator, (c, 2))
+    operator._direct = c, 2
+    return operator
 
 
 def _reflected(name):
@@ -130,10 +131,10 @@ for _names, _make in (
     (_ASSIGN, _in_place),
     (_REFLECTED, _reflected),
     (_SWAPPED, _binary),
-    (_UNARY, lambda name: method(_METHODS[name])),
+    (_UNARY, _METHODS.get),
 ):
     for _name, _method in _names.items():
-        setattr(Tensor, f"__{_name}__", _make(_method))
-Tensor.__matmul__ = method(__matmul__, (_c_matmul, 2))
+        setattr(Tensor, f"__{_name}__", method(Tensor, f"__{_name}__", _make(_method)))
+Tensor.__matmul__ = method(Tensor, "__matmul__", __matmul__, (_c_matmul, 2))
 # Operators and the methods of the same arguments that they stand for.
 STAND_FOR = {"matmul": "matmul"} | _BINARY | _COMPARE | _UNARY

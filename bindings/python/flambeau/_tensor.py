@@ -552,7 +552,7 @@ for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "bo
 Tensor.char, Tensor.byte = _cast(NAMES["int8"]), _cast(NAMES["uint8"])
 for _name, _method in ops.TENSOR.items():
     if _name not in Tensor.__dict__:
-        setattr(Tensor, _name, method(_method))
+        setattr(Tensor, _name, method(Tensor, _name, _method))
 _printing.PLAIN.add(Tensor)
 owner.call_with(Tensor, _raise)
 for _part in (_call, ops, api, *ops.PARTS):

@@ -1,9 +1,10 @@
 // Indexed reads and writes on the host, run by run along the walk's last dimension. Before the
 // first write every index is checked, in bulk, unless the target is a fresh one, which an error
-// lets go. Threads share a dimension along which places differ
-// whatever the lists say: so no two of them meet, and what is written twice is written in order.
+// lets go. Threads share a dimension along which places differ whatever the lists say, or the rows
+// of a table: so no two of them meet, and what is written twice is written in order.
 #pragma once
 #include <atomic>
+#include <cstdlib>
 #include <utility>
 
 #include "base/thread_pool.h"
@@ -282,11 +283,12 @@ inline int shared_dim(const IndexArgs& a) {
   return split;
 }
 
-// Whether one list moves whole runs of some cache lines: rows of a table.
+// Whether one list moves whole runs of some cache lines: rows of a table, each in memory of its
+// own, as rows of an expanded tensor are not.
 inline bool moves_rows(const IndexArgs& a, int64_t bytes) {
   const int last = a.ndim - 1;
   return a.lists == 1 && a.ndim && a.list[0].stride[last] == 0 && a.dst_stride[last] == bytes &&
-         a.size[last] * bytes >= 256;
+         a.size[last] * bytes >= 256 && std::abs(a.list[0].step) >= a.size[last] * bytes;
 }
 
 // The writes to every so-many-th place of the list's dimension, in their order: what is written

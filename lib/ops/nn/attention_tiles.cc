@@ -148,7 +148,7 @@ Tensors backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tenso
   return grads;
 }
 
-// A head of k or v for every head of q, where the gradients have gradients.
+// A head of k or v for every head of q, where they are not shared in place.
 Tensor for_each_head(const Tensor& t, const Tensor& q) {
   if (q.dim() < 3 || t.size(-3) == q.size(-3)) return t;
   return repeat_interleave(t, q.size(-3) / t.size(-3), int64_t{-3});
@@ -172,8 +172,12 @@ struct AttentionBackward {
 
   Tensors operator()(const Tensor& dy) const {
     const Tensor a = q, keys = k, values = v, mask = added.defined() ? added.get() : Tensor();
-    if (!modes.grad) return backward(dy, a, keys, values, mask, options);
-    Tensors grads = recorded(dy, a, for_each_head(keys, a), for_each_head(values, a), mask);
+    // Devices add in the type of k: sums of half types over heads would be rounded for each.
+    const bool host = kernel_column(a.device()) == KernelColumn::host;
+    if (!modes.grad && (host || !is_half(a.dtype())))
+      return backward(dy, a, keys, values, mask, options);
+    const Tensor b = for_each_head(keys, a), c = for_each_head(values, a);
+    Tensors grads = modes.grad ? recorded(dy, a, b, c, mask) : backward(dy, a, b, c, mask, options);
     return {grads[0], of_shared_heads(grads[1], keys), of_shared_heads(grads[2], values)};
   }
 

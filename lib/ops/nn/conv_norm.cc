@@ -3,8 +3,6 @@
 // the weight do, and its shift is a bias, which convolutions add in their last step as they rectify
 // there. Half types would round scaled weights once more, so that they take the ReLU alone. Else,
 // and where operands do not go together, three operations with their own gradients and errors.
-#include <algorithm>
-
 #include "graph/autograd_data.h"
 #include "ops/call.h"
 #include "ops/formula.h"
@@ -20,6 +18,11 @@ struct Norm {
   double eps;
 
   bool exists() const { return mean || var; }
+  // Scaled rows of the weight cost less than another pass over the result.
+  static bool pays(const Tensor& x, const Tensor& w) {
+    const int64_t positions = x.numel() / std::max<int64_t>(1, x.size(1));
+    return w.numel() / std::max<int64_t>(1, w.size(0)) <= positions;
+  }
   // A variance of 0 without eps would make a channel's every weight infinite.
   bool folds_into(const Tensor& w) const {
     if (is_half(w.dtype()) || modes.autocast) return false;
@@ -58,12 +61,22 @@ Tensor conv_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                {input, weight, bias, running_mean, running_var, norm_weight, norm_bias},
                Devices::exact};
   const Norm norm{running_mean, running_var, norm_weight, norm_bias, eps};
+  check(norm.exists() || (!norm_weight && !norm_bias), Code::invalid_argument,
+        "conv_norm: norm_weight and norm_bias are of a normalisation, which needs running_mean and "
+        "running_var");
   const ConvSteps steps{stride, padding, dilation, groups};
+  if (weight.dim() >= 3 && input.dim() == weight.dim() - 1) {  // one image
+    const int64_t first = 0;
+    return squeeze(conv_norm(unsqueeze(input, 0), weight, bias, running_mean, running_var,
+                             norm_weight, norm_bias, stride, padding, dilation, groups, eps, relu),
+                   {&first, 1});
+  }
   const bool batched = input.dim() == weight.dim() && weight.dim() >= 3;
   const bool floats = is_floating(input.dtype()) && is_floating(weight.dtype()) &&
                       (!bias || (bias.dtype() == weight.dtype() && bias.dim() == 1 &&
                                  bias.numel() == weight.size(0)));
-  const bool folds = !norm.exists() || (batched && floats && norm.folds_into(weight));
+  const bool folds =
+      !norm.exists() || (batched && floats && norm.folds_into(weight) && Norm::pays(input, weight));
   if (!c.needs_grad() && floats && folds) {
     const auto activation = relu ? Activation::relu : Activation::none;
     if (!norm.exists()) return convolution(input, weight, bias, steps, activation);

@@ -218,9 +218,8 @@ template <class T> struct CrossEntropy {
     const auto sum = r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); });
     const auto rest = r.value([&](auto i) { return W(log_of_sum<V>(sum(i))); });
     const auto lse = r.value([&](auto i) { return W(top(i)) + rest(i); });
-    auto loss = r.value([&](auto i) {
-      return weight_of(i, t(i)) * (rest(i) - (W(at_target(i)) - W(top(i))));
-    });
+    auto loss = r.value(
+        [&](auto i) { return weight_of(i, t(i)) * (rest(i) - (W(at_target(i)) - W(top(i)))); });
     if (smoothing != 0) {
       const auto all = r.sum([&](auto i) {
         return (weight ? W(load(weight + i)) : W(1)) * (lse(i) - W(load(x + i)));
