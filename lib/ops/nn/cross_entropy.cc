@@ -239,7 +239,7 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
     own = mul(own, w);
     share = mul(share, w);
   }
-  const Tensor losses = neg(keep_where(counts, own));
+  const Tensor losses = contiguous(neg(keep_where(counts, own)));
   return reduction == FLAM_REDUCTION_MEAN ? div(sum(losses), sum(share))
                                           : reduced(losses, reduction);
 }
