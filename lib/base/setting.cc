@@ -11,17 +11,18 @@ namespace flambeau {
 namespace {
 
 constexpr const char* kThreads = "FLAMBEAU_NUM_THREADS";
-constexpr int kMostThreads = 4096;
+constexpr int kMostThreads = 4096;  // as the table says
 
 struct Setting {
   const char *name, *words;
   size_t most = 1;  // words
+  bool is_number = false;
 };
 constexpr Setting kSettings[] = {{"CUDA_LAUNCH_BLOCKING", "0,1"},
                                  {"FLAMBEAU_CHECK", "handles,stop", 2},
                                  {"FLAMBEAU_ISA", "sse2,avx2,avx512,avx512_bf16,amx"},
                                  {"FLAMBEAU_LAUNCH_BLOCKING", "0,1"},
-                                 {kThreads, "whole numbers from 1 to 4096"},
+                                 {kThreads, "whole numbers from 1 to 4096", 1, true},
                                  {"FLAMBEAU_TRACK_HANDLES", "0,1"}};
 
 std::vector<std::string_view> split(const char* value) {
@@ -49,7 +50,7 @@ int threads_of(const char* text) {
 
 bool understood(const Setting& s, const char* value) {
   const auto accepted = split(s.words), given = split(value);
-  if (s.name == kThreads) return given.empty() || threads_of(value);
+  if (s.is_number) return given.empty() || threads_of(value);
   return given.size() <= s.most &&
          std::ranges::all_of(given, [&](auto word) { return has(accepted, word); });
 }

@@ -24,10 +24,10 @@ def shown(function, module, name):
     return made
 
 
-def method(cls, name, function, direct=()):
-    """The function as a method of the class, which calls C at once where it is given tensors alone:
-    `direct`, C's function and how many it takes, else the function's own."""
-    direct = direct or getattr(function, "_direct", ())
+def method(cls, name, function):
+    """The function as a method of the class, which calls C at once where it is given tensors alone
+    and the function says by `_direct` what of C's that is, and how many it takes."""
+    direct = getattr(function, "_direct", ())
     if not direct:
         return function
     made, named = owner.Method(function, *direct), {"__name__": name, "__qualname__": name}

@@ -135,6 +135,7 @@ for _names, _make in (
 ):
     for _name, _method in _names.items():
         setattr(Tensor, f"__{_name}__", method(Tensor, f"__{_name}__", _make(_method)))
-Tensor.__matmul__ = method(Tensor, "__matmul__", __matmul__, (_c_matmul, 2))
+__matmul__._direct = _c_matmul, 2
+Tensor.__matmul__ = method(Tensor, "__matmul__", __matmul__)
 # Operators and the methods of the same arguments that they stand for.
 STAND_FOR = {"matmul": "matmul"} | _BINARY | _COMPARE | _UNARY

@@ -2,7 +2,10 @@
 // images where no gradient is recorded: the norm scales channels of the result, as scaled rows of
 // the weight do, and its shift is a bias, which convolutions add in their last step as they rectify
 // there. Half types would round scaled weights once more, so that they take the ReLU alone. Else,
-// and where operands do not go together, three operations with their own gradients and errors.
+// where the weight is larger than the image's worth, and where operands do not go together, three
+// operations with their own gradients and errors.
+#include <algorithm>
+
 #include "graph/autograd_data.h"
 #include "ops/call.h"
 #include "ops/formula.h"
