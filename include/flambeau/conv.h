@@ -159,7 +159,8 @@ typedef struct flam_conv_norm_options {
 /** Convolution, batch normalisation by running statistics, and ReLU.
  *
  * In one pass where no gradient is recorded: scale and shift of the normalisation go into weight
- * and bias. Otherwise as three operations.
+ * and bias. Otherwise, in half types and where scaling the weight would cost more, as three
+ * operations.
  *
  * - `input`: [n, c, ...] or [c, ...] with one to three dimensions of an image, floating point.
  * - `weight`: [o, c / groups, ...], dtype of `input`.
@@ -170,7 +171,8 @@ typedef struct flam_conv_norm_options {
  * - `norm_bias`: [o]; default none, for 0.
  * - returns: what the convolution makes, of that shape.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`;
- *   `FLAM_ERROR_INVALID_ARGUMENT` where only one of the statistics is given.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where only one of the statistics is given, or `norm_weight` or
+ *   `norm_bias` without them.
  * - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
  */
 FLAM_API flam_tensor *flam_conv_norm(

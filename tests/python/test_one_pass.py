@@ -152,6 +152,12 @@ def test_apart(name, passes):
     assert not passes
 
 
+def test_a_norm_s_weight_needs_its_statistics():
+    x, weight = torch.ones(1, 2, 5, 5), torch.ones(4, 2, 3, 3)
+    with pytest.raises((ValueError, RuntimeError), match="needs running_mean and running_var"):
+        api.conv_norm(x, weight, norm_weight=torch.ones(4))
+
+
 REPLACED = {
     "forward of the convolution": (nn.Conv2d, "forward", lambda self, x: x[..., 1:, 1:] * 0 + 7),
     "forward of the norm": (nn.BatchNorm2d, "forward", lambda self, x: x * 0 + 7),
