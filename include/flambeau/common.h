@@ -97,7 +97,8 @@ enum {
   FLAM_ERROR_AUTOGRAD = 22, /* no graph, freed graph, or a saved tensor was overwritten */
   FLAM_ERROR_SCOPE = 23, /* a scope popped out of order or on another thread */
   FLAM_ERROR_LINALG = 24, /* a matrix that is singular or not positive-definite */
-  FLAM_ERROR_RECOMPUTE = 25 /* a checkpointed function saved other values when it ran again */
+  FLAM_ERROR_RECOMPUTE = 25, /* a checkpointed function saved other values when it ran again */
+  FLAM_ERROR_PEER_LOST = 26 /* a process of the group died, left or cannot be reached */
 };
 
 /** Element type of a tensor. */
@@ -150,6 +151,10 @@ typedef struct flam_stream flam_stream;
 typedef struct flam_event flam_event;
 typedef struct flam_error flam_error;
 typedef struct flam_profile flam_profile;
+typedef struct flam_store flam_store;
+typedef struct flam_group flam_group;
+typedef struct flam_work flam_work;
+typedef struct flam_ddp flam_ddp;
 
 /** A token of a thread-local scope (grad mode, device, stream, frame); 0 is none. */
 typedef uint64_t flam_scope;

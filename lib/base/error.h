@@ -33,7 +33,10 @@ enum class Code : int32_t {  // values are the ABI's FLAM_ERROR_*
   unsupported,
   internal,
   autograd,
-  scope
+  scope,
+  linalg,
+  recompute,
+  peer_lost
 };
 
 class Error : public std::exception {

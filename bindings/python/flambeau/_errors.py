@@ -63,6 +63,31 @@ class CheckpointError(Error):
     """A checkpointed function saved other values when it ran again."""
 
 
+class DistError(Error):
+    """Processes of a job failed to work together."""
+
+
+class DistBackendError(DistError):
+    """A collective failed."""
+
+
+class DistNetworkError(DistError):
+    """A process of the job cannot be reached."""
+
+
+class DistStoreError(DistError):
+    """The store of the job did not answer, or a key did not come."""
+
+
+class CollectiveTimeoutError(DistBackendError, DistStoreError, TimeoutError):
+    """Not all processes of a group came to the same collective within its deadline; the text says
+    where each of them is."""
+
+
+class PeerLostError(DistBackendError, DistNetworkError, ConnectionError):
+    """A process of the group died, left or cannot be reached; the text names it."""
+
+
 _CLASSES = {
     1: InvalidArgumentError,
     2: ShapeError,
@@ -78,10 +103,12 @@ _CLASSES = {
     12: LibraryError,
     13: LibraryError,
     14: DeviceError,
+    15: CollectiveTimeoutError,
     18: FileError,
     20: UnsupportedError,
     24: LinAlgError,
     25: CheckpointError,
+    26: PeerLostError,
 }
 
 
