@@ -37,7 +37,12 @@ class Store : public RefCounted {
   virtual void withdraw() = 0;
   // Another one of the same table, which waits for itself.
   virtual Ref<Store> clone() = 0;
-  virtual std::string describe() const = 0;  // "TCPStore(10.0.0.1:29500)"
+  virtual std::string describe() const = 0;          // "TCPStore(10.0.0.1:29500)"
+  virtual uint16_t port() const { return 0; }        // of one over TCP, or a prefix of one
+  virtual int64_t num_workers() const { return 0; }  // that reached the server in this process
+
+  // The address of the interface that leads to the table; empty where it is on this machine.
+  virtual std::string local_address() const { return {}; }
 
   Millis timeout() const { return timeout_; }
   void set_timeout(Millis t) { timeout_ = t; }
@@ -48,14 +53,14 @@ class Store : public RefCounted {
 
 struct TcpOptions {
   std::string host;
-  uint16_t port = 0;          // 0, of a server: one that is free
-  bool is_server = false;     // this process holds the table, in a thread of its own
-  int64_t world_size = 0;     // processes that will connect; 0: not known
+  uint16_t port = 0;             // 0, of a server: one that is free
+  bool is_server = false;        // this process holds the table, in a thread of its own
+  int64_t world_size = 0;        // processes that will connect; 0: not known
   bool wait_for_workers = true;  // of a server: return when world_size of them have
   Millis timeout{std::chrono::minutes(5)};
-  std::string listen;         // of a server: the interface's address; empty: host's
-  int listen_fd = -1;         // of a server: a socket that already listens; taken over
-  std::string key;            // the job's; empty: FLAMBEAU_JOB_KEY's
+  std::string listen;  // of a server: the interface's address; empty: host's
+  int listen_fd = -1;  // of a server: a socket that already listens; taken over
+  std::string key;     // the job's; empty: FLAMBEAU_JOB_KEY's
 };
 
 Ref<Store> hash_store();
