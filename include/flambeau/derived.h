@@ -17,6 +17,7 @@
 #include "flambeau/creation.h"
 #include "flambeau/data.h"
 #include "flambeau/distance.h"
+#include "flambeau/distributed.h"
 #include "flambeau/embedding.h"
 #include "flambeau/error.h"
 #include "flambeau/generator.h"
@@ -203,6 +204,30 @@ FLAM_DEFINE_INIT(flam_cosine_similarity_options, FLAM_COSINE_SIMILARITY_OPTIONS_
 
 #define FLAM_PAIRWISE_DISTANCE_OPTIONS_INIT {sizeof(flam_pairwise_distance_options), 2, 1e-6, 0, 0}
 FLAM_DEFINE_INIT(flam_pairwise_distance_options, FLAM_PAIRWISE_DISTANCE_OPTIONS_INIT)
+
+#define FLAM_GROUP_NEW_OPTIONS_INIT {sizeof(flam_group_new_options), "gloo", "", 1800}
+FLAM_DEFINE_INIT(flam_group_new_options, FLAM_GROUP_NEW_OPTIONS_INIT)
+
+#define FLAM_GROUP_INIT_OPTIONS_INIT {sizeof(flam_group_init_options), "gloo", 1800, -1, -1}
+FLAM_DEFINE_INIT(flam_group_init_options, FLAM_GROUP_INIT_OPTIONS_INIT)
+
+#define FLAM_GROUP_ALL_REDUCE_OPTIONS_INIT \
+  {sizeof(flam_group_all_reduce_options), FLAM_REDUCE_SUM, 1, 0, 0}
+FLAM_DEFINE_INIT(flam_group_all_reduce_options, FLAM_GROUP_ALL_REDUCE_OPTIONS_INIT)
+
+#define FLAM_GROUP_REDUCE_OPTIONS_INIT {sizeof(flam_group_reduce_options), FLAM_REDUCE_SUM, 1, 0, 0}
+FLAM_DEFINE_INIT(flam_group_reduce_options, FLAM_GROUP_REDUCE_OPTIONS_INIT)
+
+#define FLAM_GROUP_REDUCE_SCATTER_OPTIONS_INIT \
+  {sizeof(flam_group_reduce_scatter_options), FLAM_REDUCE_SUM, 1, 0, 0}
+FLAM_DEFINE_INIT(flam_group_reduce_scatter_options, FLAM_GROUP_REDUCE_SCATTER_OPTIONS_INIT)
+
+#define FLAM_GROUP_ALL_TO_ALL_OPTIONS_INIT \
+  {sizeof(flam_group_all_to_all_options), NULL, 0, NULL, 0, 0, 0}
+FLAM_DEFINE_INIT(flam_group_all_to_all_options, FLAM_GROUP_ALL_TO_ALL_OPTIONS_INIT)
+
+#define FLAM_GROUP_RECV_OPTIONS_INIT {sizeof(flam_group_recv_options), -1, 0}
+FLAM_DEFINE_INIT(flam_group_recv_options, FLAM_GROUP_RECV_OPTIONS_INIT)
 
 #define FLAM_EMBEDDING_BAG_OPTIONS_INIT {sizeof(flam_embedding_bag_options), FLAM_BAG_MEAN, 0, NULL}
 FLAM_DEFINE_INIT(flam_embedding_bag_options, FLAM_EMBEDDING_BAG_OPTIONS_INIT)
@@ -2377,6 +2402,38 @@ FLAM_API flam_module *flam_nn_cosine_similarity(const flam_cosine_similarity_opt
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
 FLAM_API flam_module *flam_nn_pairwise_distance(const flam_pairwise_distance_options *options);
+
+/** Adds a count, which is the caller's, whatever frames are open.
+ *
+ * - `group`: the handle.
+ * - returns: the same handle, which then needs one more release.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API flam_group *flam_group_retain(const flam_group *group);
+
+/** Moves a handle from the innermost frame to the one around it, or to the caller.
+ *
+ * - `group`: the handle.
+ * - returns: `group` itself, without another count.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_BORROWED(group) FLAM_API flam_group *flam_group_keep(flam_group *group);
+
+/** Adds a count, which is the caller's, whatever frames are open.
+ *
+ * - `work`: the handle.
+ * - returns: the same handle, which then needs one more release.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API flam_work *flam_work_retain(const flam_work *work);
+
+/** Moves a handle from the innermost frame to the one around it, or to the caller.
+ *
+ * - `work`: the handle.
+ * - returns: `work` itself, without another count.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_BORROWED(work) FLAM_API flam_work *flam_work_keep(flam_work *work);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *

@@ -20,6 +20,7 @@
 #include "flambeau/derived.h"
 #include "flambeau/device.h"
 #include "flambeau/distance.h"
+#include "flambeau/distributed.h"
 #include "flambeau/embedding.h"
 #include "flambeau/error.h"
 #include "flambeau/generator.h"

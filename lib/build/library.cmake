@@ -4,7 +4,7 @@
 
 file(GLOB_RECURSE host_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*.cc)
 list(FILTER host_sources EXCLUDE REGEX
-     "\\.kernel\\.cc$|/lib/device/cuda/|/lib/build/|/lib/kernels/factor/")
+     "\\.kernel\\.cc$|/lib/device/cuda/|/lib/build/|/lib/kernels/factor/|/lib/dist/gloo/")
 include(lib/build/eigen.cmake)
 find_path(FLAM_JSON nlohmann/json.hpp)
 if(NOT FLAM_JSON)
@@ -96,6 +96,21 @@ if(Python_Interpreter_FOUND AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
                       -Wl,--push-state,--no-as-needed,${apart},--pop-state)
   # Nothing tells the loader of that folder, whose libraries have names and no code.
   set_target_properties(flambeau_wheel PROPERTIES EXCLUDE_FROM_ALL ON SKIP_BUILD_RPATH ON)
+endif()
+
+# Gloo's adaptor, beside the library, which opens it when a program first asks for Gloo.
+find_library(FLAM_GLOO gloo)
+find_path(FLAM_GLOO_INCLUDE gloo/context.h)
+if(FLAM_GLOO AND FLAM_GLOO_INCLUDE)
+  file(GLOB gloo_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/dist/gloo/*.cc)
+  add_library(flambeau_gloo MODULE ${gloo_sources})
+  target_link_libraries(flambeau_gloo PRIVATE flambeau_compile ${FLAM_GLOO} Threads::Threads)
+  target_include_directories(flambeau_gloo SYSTEM PRIVATE ${FLAM_GLOO_INCLUDE})
+  set_target_properties(flambeau_gloo PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_options(flambeau_gloo PRIVATE -Wl,-z,now -Wl,-z,nodelete -Wl,--as-needed
+                                            $<$<NOT:$<BOOL:${FLAM_SANITIZE}>>:-Wl,-z,defs>)
+else()
+  message(STATUS "flambeau: no Gloo (apt package libgloo-dev), so groups of one process only")
 endif()
 
 # For programs that would rather link everything in.

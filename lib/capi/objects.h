@@ -10,6 +10,7 @@
 #include "capi/error.h"
 #include "data/loader.h"
 #include "device/event.h"
+#include "dist/group.h"
 #include "device/memory_pool.h"
 #include "engine/captured_graph.h"
 #include "flambeau/autograd.h"
@@ -43,6 +44,21 @@ struct flam_event : flambeau::RefCounted {
 struct flam_node : flambeau::RefCounted {
   explicit flam_node(flambeau::Edge e) : edge(std::move(e)) {}
   flambeau::Edge edge;  // a node, or a leaf as AccumulateGrad
+};
+
+struct flam_store : flambeau::RefCounted {
+  explicit flam_store(flambeau::Ref<flambeau::dist::Store> s) : store(std::move(s)) {}
+  flambeau::Ref<flambeau::dist::Store> store;
+};
+
+struct flam_group : flambeau::RefCounted {
+  explicit flam_group(flambeau::Ref<flambeau::dist::Group> g) : group(std::move(g)) {}
+  flambeau::Ref<flambeau::dist::Group> group;
+};
+
+struct flam_work : flambeau::RefCounted {
+  explicit flam_work(flambeau::Ref<flambeau::dist::Work> w) : work(std::move(w)) {}
+  flambeau::Ref<flambeau::dist::Work> work;
 };
 
 // The way to withdraw a hook, wherever it is registered.

@@ -1,0 +1,116 @@
+// Groups, collectives and works at the ABI. See distributed.h.
+#include "flambeau/distributed.h"
+
+#include <cmath>
+
+#include "capi/gen/targets.h"
+#include "dist/collectives.h"
+#include "dist/rendezvous.h"
+
+namespace flambeau::capi {
+namespace {
+
+dist::Millis milliseconds(double seconds) {
+  check(seconds > 0 && std::isfinite(seconds), Code::invalid_argument,
+        "a group's timeout must be a positive number of seconds, got ", seconds);
+  return dist::Millis(int64_t(std::ceil(std::min(seconds, 1e9) * 1000)));
+}
+
+dist::GroupOptions options_of(std::string_view backend, std::string_view name, double timeout) {
+  return {std::string(backend), std::string(name), milliseconds(timeout)};
+}
+
+Ref<flam_work> handle(Ref<dist::Work> work) { return make_ref<flam_work>(std::move(work)); }
+dist::Reduction reduction(int32_t op, double factor) { return {dist::ReduceOp(op), factor}; }
+dist::Group& of(const flam_group* group) { return *group->group; }
+
+}  // namespace
+
+Ref<flam_group> group_new(const flam_store* store, int64_t rank, int64_t size, std::string_view backend,
+                          std::string_view name, double timeout) {
+  check(size <= INT32_MAX, Code::invalid_argument, "a group of ", size, " ranks is too large");
+  return make_ref<flam_group>(dist::Group::join(store->store, int(rank), int(size),
+                                                options_of(backend, name, timeout)));
+}
+
+Ref<flam_group> group_init(std::string_view method, std::string_view backend, double timeout, int64_t rank,
+                           int64_t world_size) {
+  const auto found = dist::find_others(std::string(method), rank, world_size, milliseconds(timeout));
+  return make_ref<flam_group>(dist::Group::join(found.store, int(found.rank), int(found.size),
+                                                options_of(backend, "", timeout)));
+}
+
+Ref<flam_group> group_split(const flam_group* group, DimsView ranks, std::string_view backend,
+                            std::string_view name, double timeout) {
+  const std::vector<int32_t> own(ranks.begin(), ranks.end());
+  return make_ref<flam_group>(of(group).split(own, options_of(backend, name, timeout)));
+}
+
+int64_t group_rank(const flam_group* group) { return of(group).rank(); }
+int64_t group_size(const flam_group* group) { return of(group).size(); }
+int64_t group_world_rank(const flam_group* group, int64_t rank) {
+  const auto& ranks = of(group).world_ranks();
+  return rank >= 0 && size_t(rank) < ranks.size() ? ranks[size_t(rank)] : -1;
+}
+const char* group_backend(const flam_group* group) { return of(group).options().backend.c_str(); }
+const char* group_name(const flam_group* group) { return of(group).options().name.c_str(); }
+void group_set_timeout(const flam_group* group, double timeout) {
+  of(group).set_timeout(milliseconds(timeout));
+}
+void group_leave(const flam_group* group) { of(group).leave(); }
+void group_set_place(std::string_view place) { dist::set_place(place); }
+
+Ref<flam_work> group_all_reduce(const flam_group* group, TensorsView tensors, int32_t op,
+                                double factor, bool async_op) {
+  return handle(dist::all_reduce(of(group), tensors, reduction(op, factor), async_op));
+}
+Ref<flam_work> group_reduce(const flam_group* group, const Tensor& tensor, int64_t root, int32_t op,
+                            double factor, bool async_op) {
+  return handle(dist::reduce(of(group), tensor, root, reduction(op, factor), async_op));
+}
+Ref<flam_work> group_broadcast(const flam_group* group, TensorsView tensors, int64_t root,
+                               bool async_op) {
+  return handle(dist::broadcast(of(group), tensors, root, async_op));
+}
+Ref<flam_work> group_all_gather(const flam_group* group, TensorsView outputs, const Tensor& input,
+                                bool async_op) {
+  return handle(dist::all_gather(of(group), outputs, input, async_op));
+}
+Ref<flam_work> group_gather(const flam_group* group, TensorsView outputs, const Tensor& input,
+                            int64_t root, bool async_op) {
+  return handle(dist::gather(of(group), outputs, input, root, async_op));
+}
+Ref<flam_work> group_scatter(const flam_group* group, const Tensor& output, TensorsView inputs,
+                             int64_t root, bool async_op) {
+  return handle(dist::scatter(of(group), output, inputs, root, async_op));
+}
+Ref<flam_work> group_reduce_scatter(const flam_group* group, const Tensor& output,
+                                    TensorsView inputs, int32_t op, double factor, bool async_op) {
+  return handle(dist::reduce_scatter(of(group), output, inputs, reduction(op, factor), async_op));
+}
+Ref<flam_work> group_all_to_all(const flam_group* group, TensorsView outputs, TensorsView inputs,
+                                DimsView output_splits, DimsView input_splits, bool async_op) {
+  return handle(
+      dist::all_to_all(of(group), outputs, inputs, output_splits, input_splits, async_op));
+}
+Ref<flam_work> group_barrier(const flam_group* group, bool async_op) {
+  return handle(dist::barrier(of(group), async_op));
+}
+Ref<flam_work> group_send(const flam_group* group, const Tensor& tensor, int64_t to, int64_t tag) {
+  return handle(dist::send(of(group), tensor, to, tag));
+}
+Ref<flam_work> group_recv(const flam_group* group, const Tensor& tensor, int64_t from,
+                          int64_t tag) {
+  return handle(dist::recv(of(group), tensor, from, tag));
+}
+
+bool work_done(const flam_work* work) { return work->work->done(); }
+void work_wait(const flam_work* work, double timeout) {
+  if (timeout < 0)
+    work->work->wait();
+  else
+    work->work->wait(dist::Millis(int64_t(std::ceil(std::min(timeout, 1e9) * 1000))));
+}
+int64_t work_source(const flam_work* work) { return work->work->source(); }
+
+}  // namespace flambeau::capi

@@ -1,0 +1,270 @@
+// The order of calls, and the thread that runs those nobody waits for. See group.h.
+#include "dist/group.h"
+
+#include <utility>
+
+#include "device/label.h"
+#include "device/streams.h"
+#include "dist/pair.h"
+#include "dist/providers.h"
+#include "graph/mode.h"
+
+namespace flambeau::dist {
+namespace {
+
+FLAM_THREAD_LOCAL const char* t_place = nullptr;
+
+struct KeyValues {
+  Ref<Store> store;
+  Millis timeout;
+
+  static flam_dist_result result_of(const Error& e) {
+    return e.code == Code::collective_timeout ? FLAM_DIST_TIMEOUT : FLAM_DIST_LOST;
+  }
+  static flam_dist_result set(void* user, const char* key, const void* data, size_t size) {
+    try {
+      static_cast<KeyValues*>(user)->store->set(key, {static_cast<const char*>(data), size});
+      return FLAM_DIST_OK;
+    } catch (const Error& e) {
+      return result_of(e);
+    }
+  }
+  static flam_dist_result get(void* user, const char* key, int64_t timeout_ms, void* into,
+                              void (*take)(void*, const void*, size_t)) {
+    try {
+      const std::string value = static_cast<KeyValues*>(user)->store->get(key, Millis(timeout_ms));
+      take(into, value.data(), value.size());
+      return FLAM_DIST_OK;
+    } catch (const Error& e) {
+      return result_of(e);
+    }
+  }
+};
+
+}  // namespace
+
+void set_place(std::string_view place) { t_place = place.empty() ? nullptr : intern(place); }
+const char* place() { return t_place; }
+
+Group::Group(Ref<World> world, std::vector<int32_t> ranks, int rank, GroupOptions options)
+    : world_(std::move(world)), ranks_(std::move(ranks)), rank_(rank), options_(std::move(options)) {
+  if (options_.name.empty()) options_.name = "world";
+}
+
+Group::~Group() {
+  world_->remove(this);
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) {
+    if (thread_.get_id() == std::this_thread::get_id())
+      thread_.detach();
+    else
+      thread_.join();
+  }
+  if (communicator_) provider_->destroy(communicator_);
+}
+
+Ref<Group> Group::join(Ref<Store> store, int rank, int size, GroupOptions options) {
+  check(size >= 1, Code::invalid_argument, "a group needs at least one rank, got a size of ", size);
+  check(rank >= 0 && rank < size, Code::invalid_argument, "rank ", rank,
+        " is not in a group of ", size);
+  std::vector<int32_t> all(size);
+  for (int r = 0; r < size; r++) all[r] = r;
+  auto world = make_ref<World>(std::move(store), rank, size);
+  auto group = Ref<Group>::adopt(new Group(world, std::move(all), rank, std::move(options)));
+  group->connect(nullptr);
+  return group;
+}
+
+Ref<Group> Group::split(const std::vector<int32_t>& ranks, GroupOptions options) {
+  std::vector<int32_t> of_world;
+  int own = -1;
+  for (const int32_t r : ranks) {
+    check(r >= 0 && r < size(), Code::invalid_argument, "rank ", r, " is not in the group of ",
+          size(), " that is split");
+    for (const int32_t before : of_world)
+      check(before != ranks_[r], Code::invalid_argument, "rank ", r, " is named twice");
+    if (r == rank_) own = int(of_world.size());
+    of_world.push_back(ranks_[r]);
+  }
+  check(!ranks.empty(), Code::invalid_argument, "a group needs at least one rank");
+  int number;
+  {
+    const std::lock_guard lock(mutex_);
+    number = ++splits_;
+  }
+  if (options.name.empty()) options.name = cat_text(options_.name, '.', number);
+  auto group = Ref<Group>::adopt(new Group(world_, std::move(of_world), own, std::move(options)));
+  if (own >= 0) group->connect(communicator_);
+  return group;
+}
+
+void Group::connect(void* parent) {
+  const Ref<Store> part = prefix_store(cat_text("group/", options_.name), world_->store_ref());
+  KeyValues values{part, options_.timeout};
+  const flam_dist_store table{&values, KeyValues::set, KeyValues::get};
+  provider_ = size() == 1 ? &local_provider() : &provider(options_.backend);
+  const std::string address = world_->store().local_address();
+  const flam_dist_members members{rank_,           size(), ranks_.data(), &table,
+                                  address.c_str(), options_.timeout.count(), parent};
+  flam_dist_text why{};
+  const auto result = provider_->make(&members, &communicator_, &why);
+  if (result != FLAM_DIST_OK) {
+    communicator_ = nullptr;
+    throw Error(result == FLAM_DIST_TIMEOUT ? Code::collective_timeout : Code::peer_lost,
+                cat_text("the group \"", options_.name, "\" of ", size(),
+                         " ranks was not made: ", why.text),
+                cat_text("backend ", provider_->name, ", rank ", rank_, ", timeout ",
+                         options_.timeout.count() / 1000.0, " s"),
+                "see that all ranks run, with the same MASTER_ADDR, MASTER_PORT and WORLD_SIZE");
+  }
+  world_->add(this);
+}
+
+void Group::set_timeout(Millis t) {
+  const std::lock_guard lock(mutex_);
+  options_.timeout = t;
+}
+
+void Group::throw_if_over() const {
+  check(rank_ >= 0, Code::invalid_argument, "this rank is not in the group \"", options_.name,
+        "\"; call it on the group's ranks only");
+  if (over_) throw *over_;
+}
+
+// What must be awaited on a device before its memory is read on another stream.
+static std::optional<Event> after_operands(const Call& call) {
+  const Tensor* first = !call.in.empty() ? &call.in[0] : !call.out.empty() ? &call.out[0] : nullptr;
+  if (!first || first->device().is_cpu()) return {};
+  Event event(first->device());
+  event.record(current_stream(first->device()));
+  return event;
+}
+
+Ref<Work> Group::run(Call call, bool async) {
+  auto work = make_ref<Work>();
+  std::unique_lock lock(mutex_);
+  throw_if_over();
+  Task task{++sequence_, std::move(call), work, {}};
+  const bool here = !async && !busy_ && queue_.empty();
+  if (here) {
+    busy_ = true;
+    lock.unlock();
+    perform(task);
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  } else {
+    task.before = after_operands(task.call);
+    queue_.push_back(std::move(task));
+    if (!thread_.joinable()) thread_ = std::thread([this] { this->work(); });
+    changed_.notify_all();
+  }
+  lock.unlock();
+  if (!async) work->wait();
+  return work;
+}
+
+void Group::work() {
+  const GradMode off(false);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return !busy_ && (stop_ || !queue_.empty()); });
+    if (queue_.empty()) return;
+    Task task = std::move(queue_.front());
+    queue_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    perform(task);
+    task = {};
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void Group::note(uint64_t sequence, const What& what) {
+  const std::lock_guard lock(now_mutex_);
+  now_.under_way = true;
+  now_.sequence = sequence;
+  now_.what = what;
+  now_.place = t_place;
+  now_.at = std::chrono::steady_clock::now();
+}
+
+void Group::perform(Task& task) {
+  note(task.sequence, task.call.what);
+  try {
+    {
+      const std::lock_guard lock(mutex_);
+      throw_if_over();
+    }
+    task.work->finish(move(task));
+  } catch (...) {
+    task.work->fail(std::current_exception());
+  }
+  const std::lock_guard lock(now_mutex_);
+  now_.under_way = false;
+  now_.at = std::chrono::steady_clock::now();
+}
+
+Group::Now Group::now() const {
+  const std::lock_guard lock(now_mutex_);
+  if (!now_.sequence) return {};
+  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - now_.at;
+  return {now_.sequence, now_.what.text(), now_.place ? now_.place : "", since.count(),
+          now_.under_way};
+}
+
+void Group::end(Error error, bool at_once) {
+  const std::lock_guard lock(mutex_);
+  if (!over_) {
+    over_ = std::move(error);
+    over_at_ = std::chrono::steady_clock::now();
+  }
+  if (at_once) abort_calls();
+}
+
+void Group::leave() {
+  world_->leave();
+  end(Error(Code::invalid_argument, cat_text("the group \"", options_.name, "\" was left")), true);
+}
+
+void Group::hurry() {
+  const std::lock_guard lock(mutex_);
+  if (over_ && std::chrono::steady_clock::now() - over_at_ > std::chrono::seconds(1)) abort_calls();
+}
+
+void Group::abort_calls() {
+  if (!communicator_ || std::exchange(aborted_, true)) return;
+  provider_->abort(communicator_);
+}
+
+void Group::explain(uint64_t sequence, const What& what, flam_dist_result result, const char* why) {
+  const std::string text =
+      what.pairwise() ? what.text() : cat_text(what.text(), " #", sequence);
+  {
+    const std::lock_guard lock(mutex_);
+    throw_if_over();
+  }
+  Error error = result == FLAM_DIST_TIMEOUT ? world_->not_answered(*this, text, options_.timeout)
+                : result == FLAM_DIST_LOST
+                    ? world_->connection_broke(*this, text, why)
+                    : Error(Code::internal, cat_text(text, " failed: ", why));
+  const std::lock_guard lock(mutex_);
+  if (!over_) over_ = error;
+  throw *over_;
+}
+
+Ref<Work> Group::begin(Call call) {
+  {
+    const std::lock_guard lock(mutex_);
+    throw_if_over();
+  }
+  return begin_pair(Ref<Group>::share(this), std::move(call));
+}
+
+}  // namespace flambeau::dist

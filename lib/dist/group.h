@@ -1,0 +1,115 @@
+// A group of ranks that call the same collectives in the same order. A call that waits runs on the
+// caller's thread where nothing else is under way, else all run one after another on a thread of the
+// group's own, so that their order is that of the program. After a failure the group is over: every
+// further call fails with the same error, and nobody waits for anything.
+#pragma once
+#include <atomic>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "dist/call.h"
+#include "dist/provider.h"
+#include "dist/store.h"
+#include "dist/work.h"
+#include "dist/world.h"
+
+namespace flambeau::dist {
+
+struct GroupOptions {
+  std::string backend = "gloo";  // as the program named it: "cpu:gloo,cuda:nccl", ...
+  std::string name;              // empty: made of the ranks
+  Millis timeout{std::chrono::minutes(30)};
+};
+
+class Group final : public RefCounted {
+ public:
+  // The group of a whole job. Returns when all ranks have come; throws what was missing at the
+  // deadline.
+  static Ref<Group> join(Ref<Store> store, int rank, int size, GroupOptions options);
+  // Those `ranks` of this group, in that order. All ranks of this group call it; who is none of
+  // them gets a group with the rank -1, in which every call fails.
+  Ref<Group> split(const std::vector<int32_t>& ranks, GroupOptions options);
+
+  int rank() const { return rank_; }
+  int size() const { return int(ranks_.size()); }
+  const std::vector<int32_t>& world_ranks() const { return ranks_; }
+  const GroupOptions& options() const { return options_; }
+  World& world() const { return *world_; }
+  void set_timeout(Millis t);
+
+  Ref<Work> run(Call call, bool async);  // finished where not `async`
+  Ref<Work> begin(Call call);            // send and recv
+
+  // What is under way or was last, for reports. Empty before the first call.
+  struct Now {
+    uint64_t sequence = 0;
+    std::string what, place;
+    double seconds = 0;  // since it began, or ended
+    bool under_way = false;
+  };
+  Now now() const;
+  // From any thread: nothing waits any more, and every further call throws `error`.
+  // Where not `at_once`, a call that is under way may still end well: for a second.
+  void end(Error error, bool at_once);
+  void leave();  // the job: see World::leave
+  void hurry();  // looks whether that second is over
+
+ private:
+  friend class PairWork;
+  struct Task {
+    uint64_t sequence;
+    Call call;
+    Ref<Work> work;
+    std::optional<Event> before;  // after what the operands are on their device
+  };
+
+  Group(Ref<World> world, std::vector<int32_t> ranks, int rank, GroupOptions options);
+  ~Group() override;
+  void connect(void* parent);
+  void perform(Task& task);   // on whichever thread
+  std::optional<Event> move(Task& task);
+  void work();                // the group's thread
+  void note(uint64_t sequence, const What& what);
+  [[noreturn]] void explain(uint64_t sequence, const What& what, flam_dist_result result,
+                            const char* why);
+  void throw_if_over() const;
+  void abort_calls();  // with the mutex held
+
+  const Ref<World> world_;
+  const std::vector<int32_t> ranks_;
+  const int rank_;
+  GroupOptions options_;
+  const flam_dist_provider* provider_ = nullptr;
+  void* communicator_ = nullptr;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> queue_;
+  std::thread thread_;
+  uint64_t sequence_ = 0;
+  bool busy_ = false, stop_ = false;
+  int splits_ = 0;
+  std::optional<Error> over_;
+  std::chrono::steady_clock::time_point over_at_;
+  bool aborted_ = false;
+
+  mutable std::mutex now_mutex_;
+  struct {
+    uint64_t sequence = 0;
+    What what;
+    const char* place = nullptr;
+    std::chrono::steady_clock::time_point at;
+    bool under_way = false;
+  } now_;
+};
+
+// Names where in the program this thread is, for reports: "train.py:33 in step". Interned.
+void set_place(std::string_view place);
+const char* place();
+
+}  // namespace flambeau::dist

@@ -1,0 +1,102 @@
+// One collective through a group's provider: operands as host memory, the call, results back.
+#include "device/streams.h"
+#include "dist/arithmetic.h"
+#include "dist/group.h"
+#include "dist/staging.h"
+#include "ops/ops.h"
+
+namespace flambeau::dist {
+namespace {
+
+flam_dist_collective function_of(const flam_dist_provider& p, Kind kind) {
+  switch (kind) {
+    case Kind::all_reduce: return p.all_reduce;
+    case Kind::reduce: return p.reduce;
+    case Kind::broadcast: return p.broadcast;
+    case Kind::all_gather: return p.all_gather;
+    case Kind::gather: return p.gather;
+    case Kind::scatter: return p.scatter;
+    case Kind::reduce_scatter: return p.reduce_scatter;
+    case Kind::all_to_all: return p.all_to_all;
+    case Kind::barrier: return p.barrier;
+    case Kind::send:
+    case Kind::recv: break;
+  }
+  fail(Code::internal, "a transfer between two is no collective");
+}
+
+// Whether what `out` holds before is read: where results are written over operands.
+bool reads_results(const Call& call) {
+  return call.in.empty() && (call.what.kind == Kind::all_reduce || call.what.kind == Kind::reduce ||
+                             call.what.kind == Kind::broadcast);
+}
+
+void scale(void* data, int64_t count, Dtype dtype, double by) {
+  if (count) ops::mul_(over(data, count, dtype), wrapped_number(by));
+}
+
+// The operations that are sums with one factor more, before or after.
+struct Factors {
+  double before = 1, after = 1;
+  Factors(const Call& call, int size) {
+    if (call.what.op == ReduceOp::premul_sum) before = call.factor;
+    if (call.what.op == ReduceOp::avg) after = 1.0 / size;
+  }
+};
+
+}  // namespace
+
+// On a stream of its own where the caller goes on, so that what it enqueues next need not wait.
+std::optional<Event> Group::move(Task& task) {
+  Call& call = task.call;
+  const Tensor* first = !call.in.empty() ? &call.in[0] : !call.out.empty() ? &call.out[0] : nullptr;
+  const bool on_device = first && !first->device().is_cpu();
+  std::optional<StreamScope> stream;
+  if (on_device && task.before) {
+    const Stream side = create_stream(first->device());
+    task.before->wait(side);
+    for (const auto* list : {&call.in, &call.out})
+      for (const Tensor& t : *list) record_stream(t.storage()->block(), side);
+    stream.emplace(side);
+  }
+  const Staged out(call.out, reads_results(call));
+  const bool own = !call.in.empty();
+  const Staged in(call.in, true);
+  const What& what = call.what;
+  flam_dist_call c{};
+  c.in = own ? in.data() : out.data();
+  c.out = out.data();
+  c.count = uint64_t(what.count);
+  c.in_counts = call.in_counts.empty() ? nullptr : call.in_counts.data();
+  c.out_counts = call.out_counts.empty() ? nullptr : call.out_counts.data();
+  c.element_size = uint32_t(size_of(what.dtype));
+  c.dtype = int32_t(what.dtype);
+  c.op = int32_t(what.op);
+  c.peer = what.peer;
+  c.tag = what.tag(task.sequence);
+  c.timeout_ms = options_.timeout.count();
+  if (what.op != ReduceOp::none) c.reduce = reduction(what.op, what.dtype);
+  const Factors factors(call, size());
+  std::vector<uint8_t> scaled;
+  if (factors.before != 1) {
+    const int64_t all = what.count * (what.kind == Kind::reduce_scatter ? size() : 1);
+    if (own) {
+      const auto* bytes = static_cast<const uint8_t*>(c.in);
+      scaled.assign(bytes, bytes + all * c.element_size);
+      c.in = scaled.data();
+    }
+    scale(const_cast<void*>(c.in), all, what.dtype, factors.before);
+  }
+  flam_dist_text why{};
+  const auto result = function_of(*provider_, what.kind)(communicator_, &c, &why);
+  if (result != FLAM_DIST_OK) explain(task.sequence, what, result, why.text);
+  const bool receives = what.kind != Kind::reduce || what.peer == rank_;
+  if (factors.after != 1 && receives) scale(c.out, what.count, what.dtype, factors.after);
+  out.write_back();
+  if (!stream) return {};
+  Event ready(first->device());
+  ready.record(current_stream(first->device()));
+  return ready;
+}
+
+}  // namespace flambeau::dist

@@ -1,0 +1,31 @@
+// The words of failures between processes, and the lines by which ranks tell each other where they
+// are: one line per group, "GROUP NUMBER under_way SECONDS WHAT at PLACE".
+#pragma once
+#include <string>
+#include <vector>
+
+#include "dist/group.h"
+
+namespace flambeau::dist {
+
+inline constexpr const char* kRestart =
+    "start all ranks again, from the last checkpoint; --max-restarts of the launcher does it by itself";
+
+std::string joined(const std::vector<std::string>& lines);
+std::string folded(const std::string& text);  // to one line, and back
+std::string unfolded(const std::string& line);
+
+std::string line_of(const Group& group);
+// What a rank says of a group in two messages, the later of which says whether it still beats.
+std::string described(const Group& group, const std::string& before, const std::string& after);
+
+// Of two texts "WHAT on rank ...".
+bool same_call(const std::string& a, const std::string& b);
+
+Error lost_error(const Group& group, int rank, const std::string& who);
+Error store_error(const Group& group, const std::string& why);
+Error timeout_error(const Group& group, const std::string& what, Millis after,
+                    const std::string& where);
+Error different_calls(const Group& group, const std::string& first, const std::string& own);
+
+}  // namespace flambeau::dist

@@ -1,0 +1,48 @@
+// See work.h.
+#include "dist/work.h"
+
+#include "base/error.h"
+#include "device/streams.h"
+
+namespace flambeau::dist {
+
+bool Work::done() {
+  const std::lock_guard lock(mutex_);
+  return over_;
+}
+
+void Work::wait(std::optional<Millis> timeout) {
+  {
+    std::unique_lock lock(mutex_);
+    const auto over = [this] { return over_; };
+    if (!timeout) {
+      ended_.wait(lock, over);
+    } else if (!ended_.wait_for(lock, *timeout, over)) {
+      flambeau::fail(Code::collective_timeout, "Work.wait: the collective has not ended after ",
+           timeout->count() / 1000.0, " s; it goes on");
+    }
+  }
+  settle();
+}
+
+void Work::settle() {
+  if (error_) std::rethrow_exception(error_);
+  if (ready_) ready_->wait(current_stream(ready_->device()));
+}
+
+void Work::finish(std::optional<Event> ready, int source) {
+  const std::lock_guard lock(mutex_);
+  ready_ = std::move(ready);
+  source_ = source;
+  over_ = true;
+  ended_.notify_all();
+}
+
+void Work::fail(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  error_ = std::move(error);
+  over_ = true;
+  ended_.notify_all();
+}
+
+}  // namespace flambeau::dist

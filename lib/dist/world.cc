@@ -1,0 +1,236 @@
+// The thread that watches, and what it does with what it sees. See world.h. Of the keys: `event`
+// holds lines that all read, in their order: "lost RANK WHO" and "over GROUP TEXT"; `at/RANK` what a
+// rank is doing; `call/GROUP/NUMBER` what the first rank to wait long there has called.
+#include "dist/world.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "dist/group.h"
+#include "dist/report.h"
+
+namespace flambeau::dist {
+namespace {
+
+constexpr Millis kTick{250};
+constexpr double kLong = 0.75;  // seconds that a call waits before others are told
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+World::World(Ref<Store> store, int rank, int size)
+    : store_(prefix_store("world", std::move(store))),
+      own_(size > 1 ? store_->clone() : nullptr),
+      rank_(rank),
+      size_(size) {
+  if (size_ == 1) return;
+  own_->will("event", cat_text("lost ", rank_, " process ", getpid(), " on ", host_name(), '\n'));
+  thread_ = std::thread([this] { watch(); });
+}
+
+World::~World() { leave(); }
+
+void World::leave() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) {
+    if (thread_.get_id() == std::this_thread::get_id())
+      thread_.detach();
+    else
+      thread_.join();
+  }
+  if (!own_ || left_) return;
+  left_ = true;
+  try {
+    own_->withdraw();
+  } catch (...) {  // the store is gone, and with it who would miss us
+  }
+}
+
+void World::add(Group* group) {
+  const std::lock_guard lock(mutex_);
+  groups_.push_back(group);
+}
+
+void World::remove(Group* group) {
+  const std::lock_guard lock(mutex_);
+  std::erase(groups_, group);
+}
+
+void World::watch() {
+  for (;;) {
+    try {
+      look_for_events();
+      tell_where_i_am();
+      compare_calls();
+    } catch (const Error& e) {
+      if (e.code != Code::collective_timeout) {
+        store_is_gone(e.problem);
+        return;
+      }
+    }
+    std::unique_lock lock(mutex_);
+    if (stop_) return;
+    for (Group* group : groups_) group->hurry();
+  }
+}
+
+// The first event is waited for, so that it is known at once; after it one looks now and then.
+void World::look_for_events() {
+  if (events_.empty()) {
+    try {
+      own_->wait({"event"}, kTick);
+    } catch (const Error& e) {
+      if (e.code == Code::collective_timeout) return;
+      throw;
+    }
+  } else {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kTick, [this] { return stop_; });
+  }
+  const std::string all = own_->get("event", kTick);
+  std::istringstream news(all.substr(events_.size()));
+  events_ = all;
+  for (std::string line; std::getline(news, line);) heed(line);
+}
+
+void World::heed(const std::string& line) {
+  std::istringstream words(line);
+  std::string kind;
+  words >> kind;
+  const std::lock_guard lock(mutex_);
+  if (kind == "lost") {
+    int rank = -1;
+    words >> rank >> std::ws;
+    std::string who;
+    std::getline(words, who);
+    lost_.emplace_back(rank, who);
+    for (Group* group : groups_)
+      if (std::ranges::count(group->world_ranks(), rank))
+        group->end(lost_error(*group, rank, who), false);
+  } else if (kind == "over") {
+    std::string name, text;
+    words >> name >> std::ws;
+    std::getline(words, text);
+    for (Group* group : groups_)
+      if (group->options().name == name)
+        group->end(Error(Code::collective_timeout, unfolded(text)), true);
+  }
+}
+
+// Every other time: who is asked twice by whereabouts() has beaten in between.
+void World::tell_where_i_am() {
+  if (++beat_ % 2) return;
+  std::vector<std::string> lines;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Group* group : groups_) lines.push_back(line_of(*group));
+  }
+  own_->set(cat_text("at/", rank_), cat_text(beat_, '\n', joined(lines)));
+}
+
+void World::compare_calls() {
+  struct Waiting {
+    std::string key, what, name;
+  };
+  std::vector<Waiting> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Group* group : groups_) {
+      const Group::Now now = group->now();
+      if (now.under_way && now.sequence && now.seconds > kLong)
+        waiting.push_back({cat_text("call/", group->options().name, '/', now.sequence),
+                           cat_text(now.what, " on rank ", rank_,
+                                    now.place.empty() ? "" : ", at ", now.place),
+                           group->options().name});
+    }
+  }
+  for (const Waiting& w : waiting) {
+    const std::string first = own_->compare_set(w.key, "", w.what);
+    if (same_call(first, w.what)) continue;
+    const std::lock_guard lock(mutex_);
+    for (Group* group : groups_) {
+      if (group->options().name != w.name) continue;
+      const Error error = different_calls(*group, first, w.what);
+      announce(cat_text("over ", w.name, ' ', folded(error.what()), '\n'));
+      group->end(error, true);
+    }
+  }
+}
+
+void World::store_is_gone(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (stop_) return;
+  for (Group* group : groups_) group->end(store_error(*group, why), false);
+}
+
+void World::announce(const std::string& line) noexcept {
+  try {
+    store_->append("event", line);
+  } catch (...) {  // who cannot be told finds out by its own deadline
+  }
+}
+
+std::string World::lost_among(const std::vector<int32_t>& ranks) const {
+  const std::lock_guard lock(mutex_);
+  std::string names;
+  for (const auto& [rank, who] : lost_)
+    if (std::ranges::count(ranks, rank)) names += cat_text("\nrank ", rank, " is gone (", who, ")");
+  return names;
+}
+
+// Twice, with more than a beat between: who is silent did not beat.
+std::vector<std::string> World::whereabouts(const Group& group) {
+  const auto read = [&] {
+    std::vector<std::string> all;
+    for (const int32_t r : group.world_ranks()) {
+      const std::string key = cat_text("at/", r);
+      all.push_back(store_->check({key}) ? store_->get(key, Millis(1000)) : std::string());
+    }
+    return all;
+  };
+  const std::vector<std::string> before = read();
+  std::this_thread::sleep_for(5 * kTick);
+  std::vector<std::string> after = read();
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < after.size(); i++)
+    lines.push_back(cat_text("rank ", group.world_ranks()[i], ": ",
+                             described(group, before[i], after[i])));
+  return lines;
+}
+
+Error World::not_answered(const Group& group, const std::string& what, Millis after) {
+  std::string where;
+  try {
+    where = joined(whereabouts(group));
+  } catch (const Error& e) {
+    where = cat_text("where the others are is not known: ", e.problem);
+  }
+  Error error = timeout_error(group, what, after, where + lost_among(group.world_ranks()));
+  announce(cat_text("over ", group.options().name, ' ', folded(error.what()), '\n'));
+  return error;
+}
+
+Error World::connection_broke(const Group& group, const std::string& what, const std::string& why) {
+  for (int i = 0; i < 8; i++) {  // the store sees a death a little later
+    const std::string lost = lost_among(group.world_ranks());
+    if (!lost.empty())
+      return Error(Code::peer_lost, cat_text(what, " on group \"", group.options().name, "\" failed"),
+                   lost.substr(1), kRestart);
+    std::this_thread::sleep_for(kTick);
+  }
+  return Error(Code::peer_lost,
+               cat_text(what, " on group \"", group.options().name, "\" failed: ", why), "", kRestart);
+}
+
+}  // namespace flambeau::dist

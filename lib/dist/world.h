@@ -1,0 +1,63 @@
+// The job as one of its processes sees it: who the others are, whether they live, and what each of
+// them is doing. A thread tells the store what this process waits for and reads there who is lost;
+// groups ask it for the words of an error. Nothing of it stands in the way of a collective.
+#pragma once
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "dist/store.h"
+
+namespace flambeau::dist {
+
+class Group;
+
+class World final : public RefCounted {
+ public:
+  World(Ref<Store> store, int rank, int size);
+
+  Store& store() const { return *store_; }
+  const Ref<Store>& store_ref() const { return store_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  void add(Group* group);
+  void remove(Group* group);
+
+  // The error for a call that was not answered in time: where every rank of the group is. Tells the
+  // others, who wait for the same.
+  Error not_answered(const Group& group, const std::string& what, Millis after);
+  // The error for a connection that broke: names who is lost, or what is known.
+  Error connection_broke(const Group& group, const std::string& what, const std::string& why);
+  // Says goodbye: from now on this process may end without being missed.
+  void leave() noexcept;
+
+ private:
+  ~World() override;
+  void watch();
+  void look_for_events();
+  void heed(const std::string& line);
+  void tell_where_i_am();
+  void compare_calls();
+  void store_is_gone(const std::string& why);
+  std::vector<std::string> whereabouts(const Group& group);
+  std::string lost_among(const std::vector<int32_t>& ranks) const;
+  void announce(const std::string& line) noexcept;
+
+  const Ref<Store> store_, own_;  // the thread's, which waits for itself
+  const int rank_, size_;
+  std::thread thread_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Group*> groups_;
+  std::string events_;  // what has been read of them
+  std::vector<std::pair<int, std::string>> lost_;
+  uint64_t beat_ = 0;
+  bool stop_ = false, left_ = false;
+};
+
+}  // namespace flambeau::dist
