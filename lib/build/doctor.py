@@ -71,6 +71,7 @@ TOOLS = [
     # Debian's cargo is the oldest that the crates promise to build with, and tested beside others.
     ("cargo", tool("/usr/bin/cargo"), crates(), "cargo", TEST),
     ("GoogleTest", header("gtest/gtest.h"), "the C++ tests", "libgtest-dev", TEST),
+    ("Gloo", header("gloo/context.h"), "groups of several processes", "libgloo-dev", TEST),
     ("ccache", tool("ccache"), "quick rebuilds", "ccache", OPTIONAL),
     ("llvm-mca", tool("llvm-mca-19"), "loops on other processors", "llvm-19", WHERE_FOUND),
     ("abidiff", tool("abidiff"), "the ABI check", "abigail-tools", TEST),

@@ -26,16 +26,17 @@ dist::Group& of(const flam_group* group) { return *group->group; }
 
 }  // namespace
 
-Ref<flam_group> group_new(const flam_store* store, int64_t rank, int64_t size, std::string_view backend,
-                          std::string_view name, double timeout) {
+Ref<flam_group> group_new(const flam_store* store, int64_t rank, int64_t size,
+                          std::string_view backend, std::string_view name, double timeout) {
   check(size <= INT32_MAX, Code::invalid_argument, "a group of ", size, " ranks is too large");
-  return make_ref<flam_group>(dist::Group::join(store->store, int(rank), int(size),
-                                                options_of(backend, name, timeout)));
+  return make_ref<flam_group>(
+      dist::Group::join(store->store, int(rank), int(size), options_of(backend, name, timeout)));
 }
 
-Ref<flam_group> group_init(std::string_view method, std::string_view backend, double timeout, int64_t rank,
-                           int64_t world_size) {
-  const auto found = dist::find_others(std::string(method), rank, world_size, milliseconds(timeout));
+Ref<flam_group> group_init(std::string_view method, std::string_view backend, double timeout,
+                           int64_t rank, int64_t world_size) {
+  const auto found =
+      dist::find_others(std::string(method), rank, world_size, milliseconds(timeout));
   return make_ref<flam_group>(dist::Group::join(found.store, int(found.rank), int(found.size),
                                                 options_of(backend, "", timeout)));
 }

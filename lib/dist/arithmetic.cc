@@ -46,13 +46,20 @@ decltype(flam_dist_call::reduce) reduction(ReduceOp op, Dtype dtype) {
     case ReduceOp::none:
     case ReduceOp::sum:
     case ReduceOp::avg:
-    case ReduceOp::premul_sum: return run<add>;
-    case ReduceOp::product: return run<ops::mul_out>;
-    case ReduceOp::min: return run<ops::minimum_out>;
-    case ReduceOp::max: return run<ops::maximum_out>;
-    case ReduceOp::band: return run<ops::bitwise_and_out>;
-    case ReduceOp::bor: return run<ops::bitwise_or_out>;
-    case ReduceOp::bxor: return run<ops::bitwise_xor_out>;
+    case ReduceOp::premul_sum:
+      return run<add>;
+    case ReduceOp::product:
+      return run<ops::mul_out>;
+    case ReduceOp::min:
+      return run<ops::minimum_out>;
+    case ReduceOp::max:
+      return run<ops::maximum_out>;
+    case ReduceOp::band:
+      return run<ops::bitwise_and_out>;
+    case ReduceOp::bor:
+      return run<ops::bitwise_or_out>;
+    case ReduceOp::bxor:
+      return run<ops::bitwise_xor_out>;
   }
   fail(Code::invalid_argument, "there is no reduction with the number ", int(op));
 }

@@ -6,11 +6,11 @@
 namespace flambeau::dist {
 namespace {
 
-constexpr const char* kKinds[] = {"all_reduce", "reduce",         "broadcast",  "all_gather",
-                                  "gather",     "scatter",        "reduce_scatter", "all_to_all",
-                                  "barrier",    "send",           "recv"};
-constexpr const char* kOps[] = {"",    "sum", "avg", "product", "min",
-                                "max", "band", "bor", "bxor",   "premul_sum"};
+constexpr const char* kKinds[] = {
+    "all_reduce",     "reduce",     "broadcast", "all_gather", "gather", "scatter",
+    "reduce_scatter", "all_to_all", "barrier",   "send",       "recv"};
+constexpr const char* kOps[] = {"",    "sum",  "avg", "product", "min",
+                                "max", "band", "bor", "bxor",    "premul_sum"};
 
 // splitmix64's finalizer (Steele, Lea and Flood, 2014): a bijection that spreads every bit.
 uint64_t mixed(uint64_t x) {

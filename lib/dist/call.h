@@ -45,8 +45,8 @@ struct What {
 
 struct Call {
   What what;
-  std::vector<Tensor> in, out;  // of this rank; `out` may hold the tensors of `in`
-  double factor = 1;            // of premul_sum
+  std::vector<Tensor> in, out;                  // of this rank; `out` may hold the tensors of `in`
+  double factor = 1;                            // of premul_sum
   std::vector<uint64_t> in_counts, out_counts;  // elements by rank, where they differ
 };
 

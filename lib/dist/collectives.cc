@@ -27,8 +27,8 @@ void check_alike(const char* call, TensorsView tensors, const Tensor& first) {
 }
 
 void check_rank(const char* call, const Group& g, const char* what, int64_t rank) {
-  check(rank >= 0 && rank < g.size(), Code::invalid_argument, call, ": invalid ", what, " rank: ",
-        rank, "; the group has ", g.size(), " ranks");
+  check(rank >= 0 && rank < g.size(), Code::invalid_argument, call, ": invalid ", what,
+        " rank: ", rank, "; the group has ", g.size(), " ranks");
 }
 
 const Tensor& first_of(const char* call, const char* what, TensorsView tensors) {
@@ -91,7 +91,8 @@ std::vector<uint64_t> counts(const Group& g, const char* name, TensorsView tenso
         " split sizes of the ", name, ", got ", splits.size());
   int64_t total = 0;
   for (const int64_t n : splits) {
-    check(n >= 0, Code::invalid_argument, call, ": a split size of the ", name, " is negative: ", n);
+    check(n >= 0, Code::invalid_argument, call, ": a split size of the ", name,
+          " is negative: ", n);
     total += n;
     result.push_back(uint64_t(n * (rows ? first.numel() / rows : 0)));
   }

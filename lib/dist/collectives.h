@@ -1,5 +1,5 @@
-// torch.distributed's collectives over tensors: each checks its operands before anything is sent, so
-// that a rank that is wrong says so instead of leaving the others waiting.
+// torch.distributed's collectives over tensors: each checks its operands before anything is sent,
+// so that a rank that is wrong says so instead of leaving the others waiting.
 #pragma once
 #include <span>
 

@@ -47,7 +47,10 @@ void set_place(std::string_view place) { t_place = place.empty() ? nullptr : int
 const char* place() { return t_place; }
 
 Group::Group(Ref<World> world, std::vector<int32_t> ranks, int rank, GroupOptions options)
-    : world_(std::move(world)), ranks_(std::move(ranks)), rank_(rank), options_(std::move(options)) {
+    : world_(std::move(world)),
+      ranks_(std::move(ranks)),
+      rank_(rank),
+      options_(std::move(options)) {
   if (options_.name.empty()) options_.name = "world";
 }
 
@@ -69,11 +72,11 @@ Group::~Group() {
 
 Ref<Group> Group::join(Ref<Store> store, int rank, int size, GroupOptions options) {
   check(size >= 1, Code::invalid_argument, "a group needs at least one rank, got a size of ", size);
-  check(rank >= 0 && rank < size, Code::invalid_argument, "rank ", rank,
-        " is not in a group of ", size);
+  check(rank >= 0 && rank < size, Code::invalid_argument, "rank ", rank, " is not in a group of ",
+        size);
   std::vector<int32_t> all(size);
   for (int r = 0; r < size; r++) all[r] = r;
-  auto world = make_ref<World>(std::move(store), rank, size);
+  auto world = World::join(std::move(store), rank, size);
   auto group = Ref<Group>::adopt(new Group(world, std::move(all), rank, std::move(options)));
   group->connect(nullptr);
   return group;
@@ -108,8 +111,8 @@ void Group::connect(void* parent) {
   const flam_dist_store table{&values, KeyValues::set, KeyValues::get};
   provider_ = size() == 1 ? &local_provider() : &provider(options_.backend);
   const std::string address = world_->store().local_address();
-  const flam_dist_members members{rank_,           size(), ranks_.data(), &table,
-                                  address.c_str(), options_.timeout.count(), parent};
+  const flam_dist_members members{
+      rank_, size(), ranks_.data(), &table, address.c_str(), options_.timeout.count(), parent};
   flam_dist_text why{};
   const auto result = provider_->make(&members, &communicator_, &why);
   if (result != FLAM_DIST_OK) {
@@ -244,8 +247,7 @@ void Group::abort_calls() {
 }
 
 void Group::explain(uint64_t sequence, const What& what, flam_dist_result result, const char* why) {
-  const std::string text =
-      what.pairwise() ? what.text() : cat_text(what.text(), " #", sequence);
+  const std::string text = what.pairwise() ? what.text() : cat_text(what.text(), " #", sequence);
   {
     const std::lock_guard lock(mutex_);
     throw_if_over();

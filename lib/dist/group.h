@@ -1,7 +1,7 @@
 // A group of ranks that call the same collectives in the same order. A call that waits runs on the
-// caller's thread where nothing else is under way, else all run one after another on a thread of the
-// group's own, so that their order is that of the program. After a failure the group is over: every
-// further call fails with the same error, and nobody waits for anything.
+// caller's thread where nothing else is under way, else all run one after another on a thread of
+// the group's own, so that their order is that of the program. After a failure the group is over:
+// every further call fails with the same error, and nobody waits for anything.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -71,9 +71,9 @@ class Group final : public RefCounted {
   Group(Ref<World> world, std::vector<int32_t> ranks, int rank, GroupOptions options);
   ~Group() override;
   void connect(void* parent);
-  void perform(Task& task);   // on whichever thread
+  void perform(Task& task);  // on whichever thread
   std::optional<Event> move(Task& task);
-  void work();                // the group's thread
+  void work();  // the group's thread
   void note(uint64_t sequence, const What& what);
   [[noreturn]] void explain(uint64_t sequence, const What& what, flam_dist_result result,
                             const char* why);

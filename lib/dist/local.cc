@@ -125,9 +125,14 @@ struct Member {
 
 Member& of(void* communicator) { return *static_cast<Member*>(communicator); }
 
+// Hubs by number, each until all of its ranks have it: the first may be gone before the last comes.
 struct Offers {
+  struct Offer {
+    std::shared_ptr<Hub> hub;
+    int left;  // to come
+  };
   std::mutex mutex;
-  std::map<int64_t, std::weak_ptr<Hub>> hubs;
+  std::map<int64_t, Offer> hubs;
   int64_t last = 0;
 };
 Offers& offers() {
@@ -135,17 +140,19 @@ Offers& offers() {
   return all;
 }
 
-int64_t offer(const std::shared_ptr<Hub>& hub) {
+int64_t offer(const std::shared_ptr<Hub>& hub, int others) {
   const std::lock_guard lock(offers().mutex);
-  std::erase_if(offers().hubs, [](const auto& entry) { return entry.second.expired(); });
-  offers().hubs[++offers().last] = hub;
+  offers().hubs[++offers().last] = {hub, others};
   return offers().last;
 }
 
 std::shared_ptr<Hub> offered(int64_t number) {
   const std::lock_guard lock(offers().mutex);
   const auto found = offers().hubs.find(number);
-  return found == offers().hubs.end() ? nullptr : found->second.lock();
+  if (found == offers().hubs.end()) return nullptr;
+  std::shared_ptr<Hub> hub = found->second.hub;
+  if (--found->second.left == 0) offers().hubs.erase(found);
+  return hub;
 }
 
 // The first rank makes the hub, and leaves its number in the store.
@@ -157,7 +164,7 @@ flam_dist_result make(const flam_dist_members* m, void** communicator, flam_dist
   std::shared_ptr<Hub> hub;
   if (m->rank == 0) {
     hub = std::make_shared<Hub>(m->size);
-    const int64_t number = offer(hub);
+    const int64_t number = offer(hub, m->size - 1);
     const auto result = m->store->set(m->store->user, "hub", &number, sizeof number);
     if (result != FLAM_DIST_OK) return result;
   } else {
@@ -202,9 +209,7 @@ void all_reduce(const Calls& calls) {
   sum(calls, calls[0]->out, 0, calls[0]->count);
   for (const auto* c : calls) copy(c->out, calls[0]->out, part(calls));
 }
-void reduce(const Calls& calls) {
-  sum(calls, calls[calls[0]->peer]->out, 0, calls[0]->count);
-}
+void reduce(const Calls& calls) { sum(calls, calls[calls[0]->peer]->out, 0, calls[0]->count); }
 void broadcast(const Calls& calls) {
   for (const auto* c : calls) copy(c->out, calls[c->peer]->in, part(calls));
 }

@@ -10,17 +10,27 @@ namespace {
 
 flam_dist_collective function_of(const flam_dist_provider& p, Kind kind) {
   switch (kind) {
-    case Kind::all_reduce: return p.all_reduce;
-    case Kind::reduce: return p.reduce;
-    case Kind::broadcast: return p.broadcast;
-    case Kind::all_gather: return p.all_gather;
-    case Kind::gather: return p.gather;
-    case Kind::scatter: return p.scatter;
-    case Kind::reduce_scatter: return p.reduce_scatter;
-    case Kind::all_to_all: return p.all_to_all;
-    case Kind::barrier: return p.barrier;
+    case Kind::all_reduce:
+      return p.all_reduce;
+    case Kind::reduce:
+      return p.reduce;
+    case Kind::broadcast:
+      return p.broadcast;
+    case Kind::all_gather:
+      return p.all_gather;
+    case Kind::gather:
+      return p.gather;
+    case Kind::scatter:
+      return p.scatter;
+    case Kind::reduce_scatter:
+      return p.reduce_scatter;
+    case Kind::all_to_all:
+      return p.all_to_all;
+    case Kind::barrier:
+      return p.barrier;
     case Kind::send:
-    case Kind::recv: break;
+    case Kind::recv:
+      break;
   }
   fail(Code::internal, "a transfer between two is no collective");
 }

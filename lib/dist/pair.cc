@@ -56,8 +56,8 @@ class PairWork final : public Work {
     if (!request_) return;
     int32_t peer = -1;
     flam_dist_text why{};
-    const auto result = group_->provider_->wait(group_->communicator_, request_, timeout.count(),
-                                                &peer, &why);
+    const auto result =
+        group_->provider_->wait(group_->communicator_, request_, timeout.count(), &peer, &why);
     if (result == FLAM_DIST_TIMEOUT && timeout.count() == 0) return;
     request_ = nullptr;
     try {

@@ -30,61 +30,60 @@ typedef struct flam_dist_text {
 
 /* The job's store, as far as communicators need it to find each other. */
 typedef struct flam_dist_store {
-  void *user;
-  flam_dist_result (*set)(void *user, const char *key, const void *data, size_t size);
+  void* user;
+  flam_dist_result (*set)(void* user, const char* key, const void* data, size_t size);
   /* Waits for the key; hands the value to `take`. */
-  flam_dist_result (*get)(
-      void *user, const char *key, int64_t timeout_ms, void *into,
-      void (*take)(void *into, const void *data, size_t size));
+  flam_dist_result (*get)(void* user, const char* key, int64_t timeout_ms, void* into,
+                          void (*take)(void* into, const void* data, size_t size));
 } flam_dist_store;
 
 typedef struct flam_dist_members {
   int32_t rank, size;
-  const int32_t *world_ranks; /* of the members, in the job */
-  const flam_dist_store *store; /* a part of it that only this communicator uses */
-  const char *address; /* by which this process is reached; empty: not known */
+  const int32_t* world_ranks;   /* of the members, in the job */
+  const flam_dist_store* store; /* a part of it that only this communicator uses */
+  const char* address;          /* by which this process is reached; empty: not known */
   int64_t timeout_ms;
-  void *parent; /* a communicator that these are ranks of; NULL: none */
+  void* parent; /* a communicator that these are ranks of; NULL: none */
 } flam_dist_members;
 
 typedef struct flam_dist_call flam_dist_call;
 struct flam_dist_call {
-  const void *in; /* host memory; of a provider on streams, the device's */
-  void *out; /* may be `in` */
-  uint64_t count; /* elements; of each rank's part where there are parts */
+  const void* in;                         /* host memory; of a provider on streams, the device's */
+  void* out;                              /* may be `in` */
+  uint64_t count;                         /* elements; of each rank's part where there are parts */
   const uint64_t *in_counts, *out_counts; /* of the parts, where they differ; else NULL */
   uint32_t element_size;
   int32_t dtype; /* flam_dtype */
-  int32_t op; /* flam_reduce_op */
-  int32_t peer; /* the root, or who is sent to or received from; -1 of recv: anyone */
+  int32_t op;    /* flam_reduce_op */
+  int32_t peer;  /* the root, or who is sent to or received from; -1 of recv: anyone */
   uint64_t tag;
   int64_t timeout_ms;
   /* out[i] = a[i] op b[i]; `out` may be `a` or `b` */
-  void (*reduce)(const flam_dist_call *call, void *out, const void *a, const void *b, uint64_t n);
-  void *stream; /* of a provider on streams */
+  void (*reduce)(const flam_dist_call* call, void* out, const void* a, const void* b, uint64_t n);
+  void* stream; /* of a provider on streams */
 };
 
-typedef flam_dist_result (*flam_dist_collective)(
-    void *communicator, const flam_dist_call *call, flam_dist_text *why);
-typedef flam_dist_result (*flam_dist_begin)(
-    void *communicator, const flam_dist_call *call, void **request, flam_dist_text *why);
+typedef flam_dist_result (*flam_dist_collective)(void* communicator, const flam_dist_call* call,
+                                                 flam_dist_text* why);
+typedef flam_dist_result (*flam_dist_begin)(void* communicator, const flam_dist_call* call,
+                                            void** request, flam_dist_text* why);
 
 typedef struct flam_dist_provider {
   int32_t abi; /* FLAM_DIST_ABI */
-  const char *name;
+  const char* name;
   int32_t on_streams; /* whether calls are enqueued on `stream` and return at once */
-  flam_dist_result (*make)(
-      const flam_dist_members *members, void **communicator, flam_dist_text *why);
+  flam_dist_result (*make)(const flam_dist_members* members, void** communicator,
+                           flam_dist_text* why);
   flam_dist_collective all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all;
   flam_dist_collective gather, scatter, barrier;
   flam_dist_begin send, recv;
   /* Until a request is done, then frees it; `peer` becomes who sent. FLAM_DIST_TIMEOUT with 0 ms
    * only says that it is not, and the request stays. */
-  flam_dist_result (*wait)(
-      void *communicator, void *request, int64_t timeout_ms, int32_t *peer, flam_dist_text *why);
+  flam_dist_result (*wait)(void* communicator, void* request, int64_t timeout_ms, int32_t* peer,
+                           flam_dist_text* why);
   /* Ends what others wait for in this communicator, from any thread. */
-  void (*abort)(void *communicator);
-  void (*destroy)(void *communicator);
+  void (*abort)(void* communicator);
+  void (*destroy)(void* communicator);
 } flam_dist_provider;
 
 #ifdef __cplusplus

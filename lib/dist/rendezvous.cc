@@ -50,8 +50,8 @@ Url parsed(const std::string& method) {
 
 TcpOptions at_address(const std::string& address) {
   const size_t colon = address.rfind(':');
-  check(colon != address.npos && colon > 0, Code::invalid_argument,
-        "init_process_group: tcp://", address, " lacks a host or a port; write tcp://host:port");
+  check(colon != address.npos && colon > 0, Code::invalid_argument, "init_process_group: tcp://",
+        address, " lacks a host or a port; write tcp://host:port");
   std::string host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
@@ -94,11 +94,13 @@ Rendezvous find_others(const std::string& method, int64_t rank, int64_t size, Mi
         "init_process_group needs a rank and a world_size, but got rank=", rank,
         " and world_size=", size);
   if (environment) {
-    TcpOptions options = at_address(cat_text(variable("MASTER_ADDR"), ':', variable("MASTER_PORT")));
+    const std::string host = variable("MASTER_ADDR");
+    const TcpOptions options = at_address(cat_text(host, ':', variable("MASTER_PORT")));
     if (size == 1 && !store_of_launcher()) return {hash_store(), rank, size};
     return {tcp(options, rank, size, timeout, store_of_launcher()), rank, size};
   }
-  if (url.scheme == "tcp") return {tcp(at_address(url.rest), rank, size, timeout, false), rank, size};
+  if (url.scheme == "tcp")
+    return {tcp(at_address(url.rest), rank, size, timeout, false), rank, size};
   check(url.scheme == "file", Code::invalid_argument, "init_process_group: init_method ", method,
         " is not known; it begins with env://, tcp:// or file://");
   return {file_store(url.rest, size), rank, size};

@@ -85,9 +85,8 @@ bool same_call(const std::string& a, const std::string& b) {
 
 Error lost_error(const Group& group, int rank, const std::string& who) {
   const Group::Now now = group.now();
-  const std::string during = now.under_way
-                                 ? cat_text(" during ", now.what, " #", now.sequence)
-                                 : std::string();
+  const std::string during =
+      now.under_way ? cat_text(" during ", now.what, " #", now.sequence) : std::string();
   return Error(Code::peer_lost, cat_text("rank ", rank, " of ", named(group), " is gone", during),
                cat_text(who, " ended without leaving the group\nrank ", group.rank(), ": ",
                         line_of(group).substr(group.options().name.size() + 1)),
@@ -109,8 +108,8 @@ Error timeout_error(const Group& group, const std::string& what, Millis after,
 }
 
 Error different_calls(const Group& group, const std::string& first, const std::string& own) {
-  return Error(Code::collective_timeout, cat_text("the ranks of ", named(group),
-                                                  " called different collectives"),
+  return Error(Code::collective_timeout,
+               cat_text("the ranks of ", named(group), " called different collectives"),
                cat_text(first, '\n', own), "call the same ones in the same order on all ranks");
 }
 

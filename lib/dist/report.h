@@ -9,7 +9,8 @@
 namespace flambeau::dist {
 
 inline constexpr const char* kRestart =
-    "start all ranks again, from the last checkpoint; --max-restarts of the launcher does it by itself";
+    "start all ranks again, from the last checkpoint; --max-restarts of the launcher does it by "
+    "itself";
 
 std::string joined(const std::vector<std::string>& lines);
 std::string folded(const std::string& text);  // to one line, and back

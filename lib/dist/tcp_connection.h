@@ -20,7 +20,8 @@ class TcpConnection {
   Message call(Message request, Clock::time_point deadline, Millis timeout);
 
   std::string where() const { return address_text(host_, port_); }
-  std::string local_address() const;  // of the interface that it goes through; empty once it is lost
+  std::string local_address()
+      const;  // of the interface that it goes through; empty once it is lost
 
  private:
   enum class End : int8_t { none, late, lost };

@@ -19,7 +19,7 @@ void Work::wait(std::optional<Millis> timeout) {
       ended_.wait(lock, over);
     } else if (!ended_.wait_for(lock, *timeout, over)) {
       flambeau::fail(Code::collective_timeout, "Work.wait: the collective has not ended after ",
-           timeout->count() / 1000.0, " s; it goes on");
+                     timeout->count() / 1000.0, " s; it goes on");
     }
   }
   settle();

@@ -17,8 +17,8 @@ class Work : public RefCounted {
  public:
   // Whether it has ended, either way.
   virtual bool done();
-  // Until it has; where tensors are on a device, the current stream then waits for them. Throws what
-  // it failed with, and Code::collective_timeout where `timeout` is over: the work goes on.
+  // Until it has; where tensors are on a device, the current stream then waits for them. Throws
+  // what it failed with, and Code::collective_timeout where `timeout` is over: the work goes on.
   virtual void wait(std::optional<Millis> timeout = {});
   int source() const { return source_; }  // of a receive: who sent; -1 before the end
 

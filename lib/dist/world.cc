@@ -1,12 +1,14 @@
 // The thread that watches, and what it does with what it sees. See world.h. Of the keys: `event`
-// holds lines that all read, in their order: "lost RANK WHO" and "over GROUP TEXT"; `at/RANK` what a
-// rank is doing; `call/GROUP/NUMBER` what the first rank to wait long there has called.
+// holds lines that all read, in their order: "lost RANK WHO" and "over GROUP TEXT"; `at/RANK` what
+// a rank is doing; `call/GROUP/NUMBER` what the first rank to wait long there has called.
 #include "dist/world.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
+#include <thread>
+#include <utility>
 
 #include "dist/group.h"
 #include "dist/report.h"
@@ -29,30 +31,27 @@ World::World(Ref<Store> store, int rank, int size)
     : store_(prefix_store("world", std::move(store))),
       own_(size > 1 ? store_->clone() : nullptr),
       rank_(rank),
-      size_(size) {
-  if (size_ == 1) return;
-  own_->will("event", cat_text("lost ", rank_, " process ", getpid(), " on ", host_name(), '\n'));
-  thread_ = std::thread([this] { watch(); });
-}
+      size_(size) {}
 
-World::~World() { leave(); }
+// The thread keeps the world for as long as it runs, so that nobody who leaves waits for it.
+Ref<World> World::join(Ref<Store> store, int rank, int size) {
+  auto world = Ref<World>::adopt(new World(std::move(store), rank, size));
+  if (size == 1) return world;
+  const std::string line =
+      cat_text("lost ", rank, " process ", getpid(), " on ", host_name(), '\n');
+  world->store_->will("event", line);
+  std::thread([world] { world->watch(); }).detach();
+  return world;
+}
 
 void World::leave() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    stop_ = true;
+    if (std::exchange(left_, true) || !own_) return;
     changed_.notify_all();
   }
-  if (thread_.joinable()) {
-    if (thread_.get_id() == std::this_thread::get_id())
-      thread_.detach();
-    else
-      thread_.join();
-  }
-  if (!own_ || left_) return;
-  left_ = true;
   try {
-    own_->withdraw();
+    store_->withdraw();
   } catch (...) {  // the store is gone, and with it who would miss us
   }
 }
@@ -63,8 +62,11 @@ void World::add(Group* group) {
 }
 
 void World::remove(Group* group) {
-  const std::lock_guard lock(mutex_);
-  std::erase(groups_, group);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::erase(groups_, group) || !groups_.empty()) return;
+  }
+  leave();
 }
 
 void World::watch() {
@@ -80,7 +82,7 @@ void World::watch() {
       }
     }
     std::unique_lock lock(mutex_);
-    if (stop_) return;
+    if (left_) return;
     for (Group* group : groups_) group->hurry();
   }
 }
@@ -96,7 +98,7 @@ void World::look_for_events() {
     }
   } else {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kTick, [this] { return stop_; });
+    changed_.wait_for(lock, kTick, [this] { return left_; });
   }
   const std::string all = own_->get("event", kTick);
   std::istringstream news(all.substr(events_.size()));
@@ -149,10 +151,10 @@ void World::compare_calls() {
     for (const Group* group : groups_) {
       const Group::Now now = group->now();
       if (now.under_way && now.sequence && now.seconds > kLong)
-        waiting.push_back({cat_text("call/", group->options().name, '/', now.sequence),
-                           cat_text(now.what, " on rank ", rank_,
-                                    now.place.empty() ? "" : ", at ", now.place),
-                           group->options().name});
+        waiting.push_back(
+            {cat_text("call/", group->options().name, '/', now.sequence),
+             cat_text(now.what, " on rank ", rank_, now.place.empty() ? "" : ", at ", now.place),
+             group->options().name});
     }
   }
   for (const Waiting& w : waiting) {
@@ -170,7 +172,7 @@ void World::compare_calls() {
 
 void World::store_is_gone(const std::string& why) {
   const std::lock_guard lock(mutex_);
-  if (stop_) return;
+  if (left_) return;
   for (Group* group : groups_) group->end(store_error(*group, why), false);
 }
 
@@ -204,8 +206,8 @@ std::vector<std::string> World::whereabouts(const Group& group) {
   std::vector<std::string> after = read();
   std::vector<std::string> lines;
   for (size_t i = 0; i < after.size(); i++)
-    lines.push_back(cat_text("rank ", group.world_ranks()[i], ": ",
-                             described(group, before[i], after[i])));
+    lines.push_back(
+        cat_text("rank ", group.world_ranks()[i], ": ", described(group, before[i], after[i])));
   return lines;
 }
 
@@ -225,12 +227,14 @@ Error World::connection_broke(const Group& group, const std::string& what, const
   for (int i = 0; i < 8; i++) {  // the store sees a death a little later
     const std::string lost = lost_among(group.world_ranks());
     if (!lost.empty())
-      return Error(Code::peer_lost, cat_text(what, " on group \"", group.options().name, "\" failed"),
+      return Error(Code::peer_lost,
+                   cat_text(what, " on group \"", group.options().name, "\" failed"),
                    lost.substr(1), kRestart);
     std::this_thread::sleep_for(kTick);
   }
   return Error(Code::peer_lost,
-               cat_text(what, " on group \"", group.options().name, "\" failed: ", why), "", kRestart);
+               cat_text(what, " on group \"", group.options().name, "\" failed: ", why), "",
+               kRestart);
 }
 
 }  // namespace flambeau::dist

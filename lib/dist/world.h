@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,7 @@ class Group;
 
 class World final : public RefCounted {
  public:
-  World(Ref<Store> store, int rank, int size);
+  static Ref<World> join(Ref<Store> store, int rank, int size);
 
   Store& store() const { return *store_; }
   const Ref<Store>& store_ref() const { return store_; }
@@ -26,7 +25,7 @@ class World final : public RefCounted {
   int size() const { return size_; }
 
   void add(Group* group);
-  void remove(Group* group);
+  void remove(Group* group);  // the last one leaves the job
 
   // The error for a call that was not answered in time: where every rank of the group is. Tells the
   // others, who wait for the same.
@@ -37,7 +36,7 @@ class World final : public RefCounted {
   void leave() noexcept;
 
  private:
-  ~World() override;
+  World(Ref<Store> store, int rank, int size);
   void watch();
   void look_for_events();
   void heed(const std::string& line);
@@ -50,14 +49,13 @@ class World final : public RefCounted {
 
   const Ref<Store> store_, own_;  // the thread's, which waits for itself
   const int rank_, size_;
-  std::thread thread_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Group*> groups_;
   std::string events_;  // what has been read of them
   std::vector<std::pair<int, std::string>> lost_;
   uint64_t beat_ = 0;
-  bool stop_ = false, left_ = false;
+  bool left_ = false;
 };
 
 }  // namespace flambeau::dist

@@ -1,4 +1,5 @@
-// How ranks find each other: each writes its address under a key of the store and reads the others'.
+// How ranks find each other: each writes its address under a key of the store and reads the
+// others'.
 #include "dist/gloo/communicator.h"
 
 #include <gloo/rendezvous/store.h>

@@ -42,11 +42,16 @@ size_t bytes(const flam_dist_call& call) { return call.count * call.element_size
 // Gloo learns the size of an element from a type.
 template <class F> void with_element(const flam_dist_call& call, F f) {
   switch (call.element_size) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: throw ::gloo::InvalidOperationException("elements of an unknown size");
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      throw ::gloo::InvalidOperationException("elements of an unknown size");
   }
 }
 
