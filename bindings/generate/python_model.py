@@ -267,7 +267,7 @@ def c_arguments(p):
                 f"0 if {absent} else _len({n})",
             ]
         return [f"[{entry} for _t in {n}]", f"_len({n})"]
-    if p.kind in ("ints", "doubles"):
+    if p.kind in ("ints", "doubles", "bytes"):
         if p.nullable:
             return [f"_NULL if {absent} else {n}", f"0 if {absent} else _len({n})"]
         return [n, f"_len({n})"]

@@ -89,6 +89,7 @@ def safety(
             "have the lengths given",
         ),
         (named("string"), "ends in zero", "end in zero"),
+        (named("strings"), "has texts that end in zero", "have texts that end in zero"),
         (
             [a.name for a in pointers if a.type.startswith("*")],
             "is as the caller promised",

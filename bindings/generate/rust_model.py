@@ -19,6 +19,8 @@ from model import RESERVED, Api, Function, Param, pointee
 _TYPE_NAMES = {"flam_module": "Layer"}
 # Methods that traits give every Tensor already, with another meaning.
 _TRAIT_METHODS = {"clone": "deep_clone"}
+# The same of other types, where the standard library has a name for it.
+_METHODS = {"flam_store_clone": "try_clone"}
 # Handles that are Clone; the others have one owner, because calls that write are `&mut self`.
 SHARED = frozenset(
     f"flam_{name}"
@@ -32,17 +34,20 @@ SHARED = frozenset(
         "profile",
         "progress",
         "memory_pool",
+        "store",
     )
 )
 INTERNAL = ("flam_error", "flam_tensor_list")  # errors and lists become Rust's own
-# They wait for threads that run the program's code: a loader has one handle, a data set no state.
-OWN_THREADS = ("flam_loader", "flam_dataset")
+# They wait for threads that run the program's code, or for processes: a loader has one handle, a
+# data set no state, a store a lock of its own.
+OWN_THREADS = ("flam_loader", "flam_dataset", "flam_store")
 # Where a header's functions and types are, when not at the crate's root.
 NAMESPACES = {
     **dict.fromkeys(("layers", "blocks", "transformer", "module"), "nn"),
     **dict.fromkeys(("optim", "optim_step", "schedule"), "optim"),
     **dict.fromkeys(("autograd", "saved"), "autograd"),
     **dict.fromkeys(("plot", "progress"), "tools"),
+    "store": "distributed",
     **{name: name for name in ("data", "amp", "init", "memory", "monitor", "profiler")},
 }
 
@@ -136,9 +141,8 @@ class RustApi:
         owner, first = self.class_of(f), next(iter(f.params), None)
         if owner and f.namespace != "ops":
             method = first is not None and first.nullable is False and pointee(first.type) == owner
-            return Place(
-                self.classes.get(owner), identifier(f.name.removeprefix(owner + "_")), method
-            )
+            name = _METHODS.get(f.name, f.name.removeprefix(owner + "_"))
+            return Place(self.classes.get(owner), identifier(name), method)
         if f.op.endswith("_new") and f.result["kind"] == "handle":
             return Place(
                 self.classes[pointee(f.result["type"])],
@@ -356,6 +360,8 @@ def argument(rust: RustApi, f: Function, p: Param) -> Argument:
         a = _list(p, n)
     elif p.kind == "string":
         a = _text(p, n)
+    elif p.kind == "strings":
+        a = Argument(p, "&[&str]", f"{n}.as_ptr()", f"let {n} = c_texts({n})?;", borrows=True)
     elif p.kind == "options":
         a = Argument(
             p,

@@ -58,6 +58,7 @@
 #include "flambeau/sort.h"
 #include "flambeau/special.h"
 #include "flambeau/state.h"
+#include "flambeau/store.h"
 #include "flambeau/stream.h"
 #include "flambeau/tensor.h"
 #include "flambeau/ternary.h"
@@ -660,6 +661,10 @@ FLAM_DEFINE_INIT(flam_unique_options, FLAM_UNIQUE_OPTIONS_INIT)
 
 #define FLAM_NAN_TO_NUM_OPTIONS_INIT {sizeof(flam_nan_to_num_options), NULL, NULL, NULL}
 FLAM_DEFINE_INIT(flam_nan_to_num_options, FLAM_NAN_TO_NUM_OPTIONS_INIT)
+
+#define FLAM_STORE_TCP_OPTIONS_INIT \
+  {sizeof(flam_store_tcp_options), 0, 1, 0, 300, NULL, NULL, -1, 0}
+FLAM_DEFINE_INIT(flam_store_tcp_options, FLAM_STORE_TCP_OPTIONS_INIT)
 
 #define FLAM_STREAM_OPTIONS_INIT {sizeof(flam_stream_options), 0, 0}
 FLAM_DEFINE_INIT(flam_stream_options, FLAM_STREAM_OPTIONS_INIT)
@@ -5715,6 +5720,22 @@ FLAM_API flam_state *flam_state_retain(const flam_state *state);
  * - errors: none but those of a failed operand.
  */
 FLAM_BORROWED(state) FLAM_API flam_state *flam_state_keep(flam_state *state);
+
+/** Adds a count, which is the caller's, whatever frames are open.
+ *
+ * - `store`: the handle.
+ * - returns: the same handle, which then needs one more release.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API flam_store *flam_store_retain(const flam_store *store);
+
+/** Moves a handle from the innermost frame to the one around it, or to the caller.
+ *
+ * - `store`: the handle.
+ * - returns: `store` itself, without another count.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_BORROWED(store) FLAM_API flam_store *flam_store_keep(flam_store *store);
 
 /** Adds a count, which is the caller's, whatever frames are open.
  *

@@ -63,6 +63,7 @@
 #include "flambeau/sort.h"
 #include "flambeau/special.h"
 #include "flambeau/state.h"
+#include "flambeau/store.h"
 #include "flambeau/stream.h"
 #include "flambeau/tensor.h"
 #include "flambeau/ternary.h"

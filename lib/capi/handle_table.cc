@@ -162,6 +162,7 @@ constexpr Type kTypes[] = {{"flam_tensor", is<TensorImpl>},
                            {"flam_plot", is<flam_plot>},
                            {"flam_progress", is<flam_progress>},
                            {"flam_state", is<flam_state>},
+                           {"flam_store", is<flam_store>},
                            {"flam_tensor_list", is<flam_tensor_list>}};
 
 // "tensor f32[2, 3] on cpu", "module Linear", or the type of any other handle.

@@ -12,6 +12,7 @@
 #include "device/event.h"
 #include "device/memory_pool.h"
 #include "dist/group.h"
+#include "dist/store.h"
 #include "engine/captured_graph.h"
 #include "flambeau/autograd.h"
 #include "flambeau/common.h"

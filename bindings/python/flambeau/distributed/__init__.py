@@ -4,10 +4,12 @@ one rank is refused when the group is made.
 Programs written for several processes run on one of them unchanged, which is how they are written
 and debugged."""
 
+from .. import _errors
 from .._on_demand import own as _own
-from . import _collectives, _group, _mentioned
+from . import _collectives, _group, _mentioned, _stores
 
-_shown = {**_own(_collectives, _group), "group": _group.group}
+_shown = {**_own(_collectives, _group, _stores), "group": _group.group}
+_shown |= {k: v for k, v in vars(_errors).items() if k.startswith("Dist")}
 __all__ = sorted(_shown)
 globals().update(_shown)
 

@@ -94,6 +94,27 @@ pub(crate) fn c_text(text: &str) -> Result<CString> {
     })
 }
 
+/// Texts for C, and where they lie.
+pub(crate) struct Texts {
+    pointers: Vec<*const c_char>,
+    _texts: Vec<CString>,
+}
+
+impl Texts {
+    pub(crate) fn as_ptr(&self) -> *const *const c_char {
+        self.pointers.as_ptr()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.pointers.len()
+    }
+}
+
+pub(crate) fn c_texts(texts: &[&str]) -> Result<Texts> {
+    let texts = texts.iter().map(|text| c_text(text)).collect::<Result<Vec<_>>>()?;
+    Ok(Texts { pointers: texts.iter().map(|text| text.as_ptr()).collect(), _texts: texts })
+}
+
 /// A text that C lends, copied: it may change with the next call.
 ///
 /// # Safety
