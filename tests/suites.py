@@ -106,6 +106,11 @@ def python_suites(build: Path, device: str) -> list[Suite]:
     return [replace(suite, count=4) for suite in listed] + [seeds]
 
 
+def dist(build: Path) -> Suite:
+    """Jobs of several processes, of which each test starts its own."""
+    return pytest("jobs", ["tests/dist"], env=library_of(build, "cpu"), needs=("cffi", "numpy"))
+
+
 def cuda12(build: Path) -> Suite:
     """The oldest CUDA that the sources serve."""
     suite = pytest("CUDA 12.9", ["tests/cuda12"])
@@ -145,6 +150,7 @@ def of_library(build: Path, devices: tuple[str, ...]) -> list[Suite]:
         listed.append(replace(c, command=programs, env={"FLAMBEAU_TEST_DEVICE": "cuda"}, count=1))
     for device in devices:
         listed += [*python_suites(build, device), extreme(build, device)]
+    listed.append(dist(build))
     for device in devices:
         listed += examples(build, device) if device != "sim" else []  # the cpu's have it
     return listed + rust(build, devices)

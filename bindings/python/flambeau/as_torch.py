@@ -1,4 +1,5 @@
-"""`python -m flambeau.as_torch SCRIPT [args]`: runs a program written for torch on flambeau.
+"""`python -m flambeau.as_torch SCRIPT [args]`: runs a program written for torch on flambeau; with
+`-m` a module, torch's own too: `-m torch.distributed.run train.py` is the launcher of processes.
 
 A finder on the meta path answers for `torch` and everything below it with flambeau's module of the
 same name, so that both spellings are one module object."""
@@ -73,6 +74,7 @@ def install():
     """From here on `import torch` gives flambeau in this process; refuses where torch is loaded
     already."""
     import flambeau
+    from flambeau import _children
 
     loaded = sys.modules.get("torch")
     if loaded is not None and loaded is not flambeau:
@@ -82,6 +84,7 @@ def install():
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
         _children_too()
+        _children.command[:] = ["-m", "flambeau.as_torch"]
 
 
 def _children_too():
@@ -108,13 +111,16 @@ def _children_too():
 def main(argv):
     """Runs argv[0] as `__main__` with the rest as its arguments."""
     if not argv or argv[0] in ("-h", "--help"):
-        print("usage: python -m flambeau.as_torch SCRIPT [args]")
+        print("usage: python -m flambeau.as_torch (SCRIPT | -m MODULE) [args]")
         return 0 if argv else 2
     install()
     sys.argv = list(argv)
     if argv[0] == "-m" and len(argv) > 1:
         sys.argv = list(argv[1:])
-        runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
+        name = argv[1]
+        if name.startswith("torch."):  # one that is finished, and imported by its own name
+            name = "flambeau" + name[len("torch") :]
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
         return 0
     sys.path[0] = os.path.dirname(os.path.abspath(argv[0]))
     runpy.run_path(argv[0], run_name="__main__")

@@ -1,4 +1,6 @@
-"""A process that the kernel kills when the one that started it dies, however that dies."""
+"""A process that the kernel kills when the one that started it dies, however that dies. As a
+program, `_tied.py PARENT COMMAND...`, it becomes another program that is tied so: between fork and
+exec a launcher with threads may run no Python to arrange it."""
 
 import ctypes
 import os
@@ -6,7 +8,6 @@ import signal
 import sys
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
-# Looked up here: a child that is about to run another program should call nothing but this.
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
@@ -18,3 +19,24 @@ def tie(parent, number=signal.SIGKILL):
     _prctl(_SET_PARENT_DEATH_SIGNAL, int(number), 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), number)
+
+
+def command_of(command):
+    """The command that runs `command` tied to this process."""
+    if _prctl is None:
+        return command
+    return [sys.executable, "-I", "-S", os.path.abspath(__file__), str(os.getpid()), *command]
+
+
+def main():
+    """Becomes the program."""
+    tie(int(sys.argv[1]))
+    try:
+        os.execvp(sys.argv[2], sys.argv[2:])
+    except OSError as problem:
+        print(f"cannot run {sys.argv[2]}: {problem}", file=sys.stderr)
+        sys.exit(127 if isinstance(problem, FileNotFoundError) else 126)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Jobs of many processes that are started again when one of them fails."""

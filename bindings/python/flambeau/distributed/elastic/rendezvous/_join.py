@@ -1,0 +1,117 @@
+"""From a launcher's settings to the nodes of its job: hosts the job's store, or finds the one that
+another launcher hosts, and waits for the others.
+
+Backends: `static`, where node 0 hosts at the address that all were given, and `c10d`, where the
+machine that has the endpoint's address does and ranks go by arrival."""
+
+import os
+import socket
+import time
+from datetime import timedelta
+
+from ...._errors import DistError
+from ..._stores import TCPStore
+from ._nodes import OneNode, SeveralNodes
+from .api import RendezvousConnectionError, RendezvousTimeoutError
+from .utils import is_this_machine, parse_rendezvous_endpoint
+
+_PORTS = {"static": 29500, "c10d": 29400}
+_WORDS = {"0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
+
+
+def join(config, pause):
+    """The nodes of the job, all there. `pause(seconds)` waits, and raises where this launcher is
+    to end."""
+    if config.rdzv_backend not in _PORTS:
+        raise ValueError(
+            f"the rendezvous backend {config.rdzv_backend!r} is unsupported: use static or c10d"
+        )
+    host, port = parse_rendezvous_endpoint(config.rdzv_endpoint, _PORTS[config.rdzv_backend])
+    settings, size = config.rdzv_configs, config.max_nodes
+    about = {
+        "host": config.local_addr or socket.gethostname(),
+        "pid": os.getpid(),
+        "nproc": config.nproc_per_node,
+        "role": config.role,
+        "size": size,
+        "max_restarts": config.max_restarts,
+        "run_id": config.run_id,
+    }
+    if size == 1:
+        store = _serve(host, port if config.rdzv_endpoint else 0)
+        return OneNode(about, store, host, store.port)
+    if port == 0:
+        raise ValueError("a job of several nodes needs an endpoint with a port, as node0:29500")
+    timeout = _number(settings, "join_timeout", _number(settings, "timeout", 600))
+    patience = _number(settings, "keep_alive_interval", 5) * _number(
+        settings, "keep_alive_max_attempt", 3
+    )
+    if config.rdzv_backend == "static":
+        rank = int(settings["rank"])
+        if not 0 <= rank < size:
+            raise ValueError(f"--node-rank {rank} is not in 0 to {size - 1} (--nnodes {size})")
+        store = _serve(host, port) if rank == 0 else None
+    else:
+        rank, store = None, _serve_if_here(host, port, settings.get("is_host"))
+    hosting = store is not None
+    store = store or _connect(host, port, timeout, pause)
+    store.set_timeout(timedelta(seconds=max(patience, 1)))
+    where = config.local_addr if hosting and rank is None and config.local_addr else host
+    nodes = SeveralNodes(
+        about, store, hosting, (where, store.port), rank, size, config.run_id, patience
+    )
+    try:
+        nodes.meet(timeout, pause)
+    except BaseException as problem:
+        nodes.announce(problem)
+        nodes.leave()
+        raise
+    return nodes
+
+
+def _number(settings, name, default):
+    try:
+        return float(settings.get(name, default))
+    except ValueError:
+        raise ValueError(f"--rdzv-conf: {name}={settings[name]} is not a number") from None
+
+
+def _serve_if_here(host, port, told):
+    """The store, where this machine is to host it and no launcher beside this one does."""
+    if told is not None:
+        if str(told).lower() not in _WORDS:
+            raise ValueError(f"--rdzv-conf: is_host={told} is neither true nor false")
+        return _serve(host, port) if _WORDS[str(told).lower()] else None
+    try:
+        return _serve(host, port) if is_this_machine(host) else None
+    except RendezvousConnectionError:
+        return None
+
+
+def _serve(host, port):
+    """The job's store, in this process."""
+    try:
+        return TCPStore(host, port, None, True, timedelta(seconds=60), wait_for_workers=False)
+    except (DistError, OSError) as problem:
+        raise RendezvousConnectionError(
+            f"the job's store cannot listen on {host}:{port}: {problem}\n  give another "
+            "--master-port or --rdzv-endpoint, or 0 for a port that is free"
+        ) from problem
+
+
+def _connect(host, port, timeout, pause):
+    """The store that another launcher hosts, or will host within `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            return TCPStore(host, port, None, False, timedelta(seconds=1), wait_for_workers=False)
+        except (DistError, OSError) as problem:
+            last = problem
+            if "FLAMBEAU_JOB_KEY" in str(problem):  # time does not mend it
+                raise RendezvousConnectionError(str(problem)) from problem
+        if time.monotonic() > end:
+            raise RendezvousTimeoutError(
+                f"for {timeout:g} s no launcher hosted the job's store at {host}:{port}: {last}\n"
+                "  start node 0, and look at the address, the port and the firewall"
+            ) from last
+        pause(0.2)

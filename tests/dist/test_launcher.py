@@ -1,0 +1,303 @@
+"""The launcher on one machine: what ranks find in their environment, how failures and signals end
+a job, and that nothing of a job outlives it."""
+
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from tests.dist.launching import runs, until
+
+TWO = ("--nproc-per-node", "2")
+ENVIRONMENT = "say('env', dict(os.environ)); say('argv', sys.argv[1:])"
+
+
+def test_environment(launch):
+    launch(ENVIRONMENT, "--role", "trainer", args=["-x", "y"], PET_NPROC_PER_NODE="2").done(0)
+    job = launch(ENVIRONMENT, *TWO, "--role=trainer", "--max_restarts=2", args=["-x", "y"])
+    job.done(0)
+    first, second = job.said("env", 2)
+    alike = {
+        "WORLD_SIZE": "2",
+        "LOCAL_WORLD_SIZE": "2",
+        "GROUP_RANK": "0",
+        "GROUP_WORLD_SIZE": "1",
+        "ROLE_WORLD_SIZE": "2",
+        "ROLE_NAME": "trainer",
+        "MASTER_ADDR": "localhost",
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "TORCHELASTIC_MAX_RESTARTS": "2",
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "OMP_NUM_THREADS": "1",
+        "FLAMBEAU_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // 2)),
+    }
+    for rank, env in enumerate((first, second)):
+        assert {k: env[k] for k in alike} == alike
+        assert [env[k] for k in ("RANK", "LOCAL_RANK", "ROLE_RANK")] == [str(rank)] * 3
+        assert re.fullmatch("[0-9a-f]{64}", env["FLAMBEAU_JOB_KEY"])
+        assert 0 < int(env["MASTER_PORT"]) < 65536
+        assert env["TORCHELASTIC_ERROR_FILE"].endswith(f"attempt_0/{rank}/error.json")
+        assert not os.path.exists(os.path.dirname(env["TORCHELASTIC_ERROR_FILE"]))
+    for name in ("MASTER_PORT", "FLAMBEAU_JOB_KEY", "TORCHELASTIC_RUN_ID"):
+        assert first[name] == second[name]
+    assert job.said("argv", 2) == [["-x", "y"]] * 2
+
+
+def test_what_the_user_set_stays(launch):
+    gpus = {"CUDA_VISIBLE_DEVICES": "6, 4"}
+    own = {"OMP_NUM_THREADS": "3", "FLAMBEAU_NUM_THREADS": "5", "FLAMBEAU_JOB_KEY": "a" * 32}
+    job = launch(ENVIRONMENT, *TWO, "--virtual-local-rank", **own, **gpus)
+    job.done(0)
+    for env, gpu in zip(job.said("env", 2), "64"):
+        assert {name: env[name] for name in own} == own
+        assert (env["LOCAL_RANK"], env["CUDA_VISIBLE_DEVICES"]) == ("0", gpu)
+
+
+def test_a_rank_that_fails_ends_the_others(launch):
+    began = time.monotonic()
+    job = launch(
+        """
+if rank == 1:
+    after("ready", 0)
+    sys.exit(3)
+signal.signal(signal.SIGTERM, lambda *_: (say("ended", rank), sys.exit(5)))
+say("ready", os.getpid())
+time.sleep(60)
+""",
+        *TWO,
+    )
+    out, err = job.done(1)
+    assert time.monotonic() - began < 30
+    assert job.said("ended") == [0]
+    assert "script.py FAILED: rank 1 exited with code 3" in err
+    assert re.search(r"Root Cause.*\n\[rank1\]:\n  time +: \d{4}-\d\d-\d\d_", err)
+    assert "Ended by the launcher after that: rank 0\n" in err
+    assert "Traceback" not in err and out == ""
+
+
+def test_the_summary_names_signals_and_shows_recorded_tracebacks(launch):
+    job = launch("os.kill(os.getpid(), signal.SIGKILL) if rank == 0 else time.sleep(60)", *TWO)
+    _, err = job.done(1)
+    assert "rank 0 was ended by signal SIGKILL" in err
+    assert "Signal 9 (SIGKILL) received by PID" in err
+    script = """
+from flambeau.distributed.elastic.multiprocessing.errors import record
+@record
+def main():
+    raise ValueError("nothing to learn from")
+main()
+"""
+    _, err = launch(script, folder="recorded").done(1)
+    assert err.count("ValueError: nothing to learn from") == 2  # the program's own words, and ours
+    assert "  traceback : Traceback (most recent call last):" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_are_handed_down(launch, number):
+    job = launch(
+        """
+def end(number, frame):
+    say("ended", number)
+    sys.exit(0)
+for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP: signal.signal(number, end)
+say("ready", os.getpid())
+while True: time.sleep(0.01)
+""",
+        *TWO,
+    )
+    job.said("ready", 2)
+    job.send_signal(number)
+    _, err = job.done(128 + number)
+    assert job.said("ended", 2) == [number] * 2
+    assert f"ended by {number.name}" in err
+
+
+def test_a_rank_that_does_not_listen_is_killed(launch):
+    stubborn = """
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+say("ready", os.getpid())
+time.sleep(60)
+"""
+    job = launch(stubborn, *TWO, "--shutdown-timeout", "1")
+    job.said("ready", 2)
+    began = time.monotonic()
+    job.terminate()
+    job.done(128 + signal.SIGTERM)
+    assert 0.9 < time.monotonic() - began < 20
+    job = launch(stubborn, *TWO, folder="twice")
+    pids = job.said("ready", 2)
+    job.terminate()
+    time.sleep(0.3)
+    assert all(map(runs, pids))
+    job.terminate()  # at once
+    job.done(128 + signal.SIGTERM)
+    assert not any(map(runs, pids))
+
+
+FAMILY = """
+child = subprocess.Popen(["sleep", "60"])
+say("pids", [os.getpid(), child.pid])
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--tee", "3"), ("--run-path",)])
+def test_nothing_outlives_a_launcher_that_is_killed(launch, tmp_path, options):
+    job = launch(FAMILY + "time.sleep(60)", *TWO, *options, TMPDIR=str(tmp_path))
+    pids = sum(job.said("pids", 2), [])
+    assert len(list(tmp_path.glob("flambeau_*"))) == 1
+    assert len(pids) == 4 and all(map(runs, pids))
+    job.kill()
+    job.wait()
+    until(lambda: not any(map(runs, pids)))
+    until(lambda: not list(tmp_path.glob("flambeau_*")))
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_nothing_outlives_a_job(launch, code):
+    job = launch(FAMILY + f"sys.exit({code})")
+    job.done(code)
+    assert not any(map(runs, job.said("pids")[0]))
+
+
+def test_restarts(launch):
+    script = """
+say("port", os.environ["MASTER_PORT"])
+after("port", 1 - rank)
+if attempt < 2 and rank == 1: sys.exit(4)
+if attempt < 2: time.sleep(60)
+"""
+    job = launch(script, *TWO, "--max-restarts", "2")
+    _, err = job.done(0)
+    assert err.count("rank 1 exited with code 4; all ranks start again") == 2
+    assert "(restart 2 of 2)" in err and "FAILED" not in err
+    assert len(set(job.said("port", 6))) == 1  # the store outlived them all
+    _, err = launch(script, *TWO, "--max-restarts", "1", folder="too few").done(1)
+    assert err.count("start again") == 1 and "FAILED: rank 1" in err
+
+
+def test_the_store_outlives_ranks(launch):
+    job = launch(
+        """
+from flambeau.distributed import TCPStore
+store = TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+say("count", store.add("started", 1))
+after("count", 1 - rank)
+if attempt == 0: os.kill(os.getpid(), signal.SIGKILL)
+""",
+        *TWO,
+        "--max-restarts=1",
+    )
+    job.done(0)
+    assert sorted(job.said("count", 4)) == [1, 2, 3, 4]
+
+
+def test_ways_to_start(launch, tmp_path):
+    (tmp_path / "as_module.py").write_text("import sys; print('module', sys.argv[1:])")
+    job = launch("", *TWO, "-m", "as_module", "a")
+    out, _ = job.done(0)
+    assert out.count("module ['a',") == 2
+    out, _ = launch("", *TWO, "--no-python", "echo", "plain").done(0)
+    assert len(re.findall("^plain ", out, re.M)) == 2
+    out, _ = launch("print(sys.argv[1:], __name__)", "--run-path", args=["b"]).done(0)
+    assert out == "['b'] __main__\n"
+    old = "flambeau.distributed.launch"
+    out, err = launch("print(sys.argv[1:])", *TWO, module=old, args=["c"]).done(0)
+    assert sorted(out.split("\n")) == ["", "['--local-rank=0', 'c']", "['--local-rank=1', 'c']"]
+    assert "is deprecated" in err
+    out, _ = launch("print(sys.argv[1:])", "--use-env", module=old, args=["c"]).done(0)
+    assert out == "['c']\n"
+
+
+def test_torch_is_flambeau_in_every_rank(launch):
+    script = "import torch, torch.distributed; print(torch.__name__, sys.argv[1:])"
+    module, options = "flambeau.as_torch", ("-m", "torch.distributed.run", *TWO)
+    out, _ = launch(script, *options, module=module, args=["z"]).done(0)
+    assert out == "flambeau ['z']\n" * 2
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        (["--nproc-per-node", "some"], "Unsupported nproc_per_node value: some"),
+        (["--nproc-per-node", "0"], "nproc_per_node must be at least 1, got 0"),
+        (["--nnodes", "1:2"], "nodes that come and go (1:2) are unsupported"),
+        (["--nnodes", "many"], 'nnodes=many is not in "MIN:MAX" format'),
+        (["--max-restarts=-1"], "max_restarts must be >= 0, got -1"),
+        (["--rdzv-backend", "etcd"], "rendezvous backend 'etcd' is unsupported: use static"),
+        (["--rdzv-conf", "timeout"], "'timeout' is not in the format <key>=<value>"),
+        (["--tee", "4"], "'4' names no streams: give 0 (none), 1 (stdout)"),
+        (["--signals-to-handle", "SIGFOO"], "'SIGFOO' is no signal"),
+        (["--local-ranks-filter", "a"], "must be a comma-separated list of integers"),
+        (["--no-python", "-m"], "Don't use both the '--no-python' flag"),
+        (["--shutdown-timeout=-1"], "shutdown_timeout must be non-negative"),
+        (["--job-key-file", "nowhere"], "No such file or directory: 'nowhere'"),
+        (["--nnodes", "2"], "a job on several nodes needs a key"),
+        (["--no-python", "/nowhere/at/all"], "or no program: '/nowhere/at/all'"),
+        (["--frobnicate"], "required: training_script"),
+    ],
+)
+def test_wrong_options(tmp_path, monkeypatch, capsys, options, text):
+    from flambeau.distributed import run
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FLAMBEAU_JOB_KEY", raising=False)
+    (tmp_path / "script.py").write_text("raise SystemExit('it ran')")
+    script = [] if "--frobnicate" in options else ["script.py"]
+    try:
+        code = run.command_line([*options, *script])
+    except SystemExit as leaving:  # argparse
+        code = leaving.code
+    assert code == 2 and text in capsys.readouterr().err
+
+
+def test_help_names_every_option(capsys):
+    from flambeau.distributed import run
+
+    with pytest.raises(SystemExit):
+        run.parse_args(["--help"])
+    out = capsys.readouterr().out
+    for name in ("nnodes", "nproc_per_node", "max-restarts", "rdzv-endpoint", "job-key-file"):
+        assert f"--{name}" in out
+    assert "Exit code: 0" in out
+
+
+def test_a_port_that_is_taken(launch):
+    from flambeau.distributed.elastic.utils import get_socket_with_port
+
+    with get_socket_with_port() as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        _, err = launch("", "--master-port", port).done(1)
+    assert f"the job's store cannot listen on 127.0.0.1:{port}" in err
+
+
+def add(a, b):
+    return a + b + int(os.environ["RANK"])
+
+
+def repeat(text, times):
+    return text * times
+
+
+def fail():
+    raise KeyError("lost")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_functions(method):
+    from flambeau.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from flambeau.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    config = LaunchConfig(1, 1, 2, start_method=method, max_restarts=0)
+    before = dict(os.environ)
+    if method == "fork":
+        assert elastic_launch(config, add)(3, 4) == {0: 7, 1: 8}
+        long = "x" * (1 << 20)  # more than a pipe holds
+        assert elastic_launch(config, repeat)("x", 1 << 20) == {0: long, 1: long}
+        with pytest.raises(ChildFailedError, match="(?s)fail FAILED.*KeyError: 'lost'"):
+            elastic_launch(config, fail)()
+    else:
+        assert elastic_launch(config, max)(3, 4) == {0: 4, 1: 4}
+    assert dict(os.environ) == before
