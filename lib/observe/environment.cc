@@ -21,6 +21,7 @@ namespace {
 struct Variable {
   const char* name;
   const char* meaning;
+  bool secret = false;  // who pastes a report shows it to everybody
 };
 // Those of the engine, of the bindings, of the tests, and of CUDA's driver.
 constexpr Variable kVariables[] = {
@@ -34,6 +35,7 @@ constexpr Variable kVariables[] = {
     {"FLAMBEAU_ALLOC_CONF", "how the caches of GPUs' memory behave"},
     {"FLAMBEAU_TRACK_HANDLES", "records where handles are made"},
     {"FLAMBEAU_CHECK", "handles: looks every handle up; handles,stop: stops at a wrong one"},
+    {"FLAMBEAU_JOB_KEY", "by which the processes of a job know each other", true},
     {"FLAMBEAU_LIB_DIR", "where Rust links the library from"},
     {"FLAMBEAU_TEST_TORCH", "a Python that has PyTorch, for tests"},
     {"FLAMBEAU_BENCH_TORCH", "a Python that has PyTorch, for benchmarks"},
@@ -111,7 +113,8 @@ void add_variable_facts(Facts& facts) {
       const auto problems = setting_problems(name);
       const bool well = problems.empty();
       facts.push_back({"variables", name, well ? State::neutral : State::missing,
-                       well ? cat_text('"', value, "\" (", v->meaning, ")")
+                       well ? cat_text(v->secret ? "not shown" : cat_text('"', value, '"'), " (",
+                                       v->meaning, ")")
                             : problems[0].substr(name.size() + 1),
                        well ? "" : "unset " + name});
     } else if (name.starts_with("FLAMBEAU_")) {

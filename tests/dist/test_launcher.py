@@ -211,7 +211,13 @@ def test_ways_to_start(launch, tmp_path):
 
 
 def test_torch_is_flambeau_in_every_rank(launch):
-    script = "import torch, torch.distributed; print(torch.__name__, sys.argv[1:])"
+    script = """
+import torch
+from torch.distributed.elastic.multiprocessing.errors import record
+@record
+def main(): print(torch.__name__, sys.argv[1:])
+main()
+"""
     module, options = "flambeau.as_torch", ("-m", "torch.distributed.run", *TWO)
     out, _ = launch(script, *options, module=module, args=["z"]).done(0)
     assert out == "flambeau ['z']\n" * 2

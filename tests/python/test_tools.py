@@ -51,6 +51,8 @@ def test_doctor_ticks_crosses_and_mends():
         "✗ FLAMBEAU_NUM_THREAD is read by nothing; the nearest that is: FLAMBEAU_NUM_THREADS" in out
     )
     assert "unset FLAMBEAU_NUM_THREAD\n" in out
+    status, out, _ = command("flambeau", "doctor", FLAMBEAU_JOB_KEY="tell nobody", PYTHONUTF8="1")
+    assert re.search("FLAMBEAU_JOB_KEY +not shown ", out) and "tell nobody" not in out
     status, out, _ = command("flambeau", "doctor", FLAMBEAU_CHECK="handels,stop", PYTHONUTF8="1")
     assert 'has "handels,stop"; accepted are' in out
     crosses = re.findall(r" ✗ .*\n((?:    .*\n)+)", out)
