@@ -36,7 +36,7 @@ enum {
 /** Options of `flam_group_new`. */
 typedef struct flam_group_new_options {
   size_t struct_size; /**< sizeof(flam_group_new_options) */
-  /** what moves the bytes: `gloo`, `local` (ranks that are threads of one process, over one
+  /** what moves the bytes: `gloo`, `mpi`, `local` (ranks that are threads of one process, over one
    *  `flam_store_hash`), by kind of device as in `cpu:gloo,cuda:nccl`; default `gloo` */
   const char *backend FLAM_DEFAULT("gloo");
   const char *name FLAM_DEFAULT(""); /**< for reports and the store's keys; default: `world` */
@@ -68,7 +68,8 @@ typedef struct flam_group_init_options {
 
 /** The group of a whole job, by PyTorch's ways for processes to find each other.
  *
- * - `method`: `env://` (MASTER_ADDR and MASTER_PORT of the environment, as launchers set them),
+ * - `method`: `env://` (MASTER_ADDR and MASTER_PORT of the environment, as launchers set them; with
+ *   the backend `mpi` and no rank given, what mpirun says),
  *   `tcp://host:port` (of rank 0), or `file:///path` (a new file that all can write to).
  * - returns: the group.
  * - errors: as of `flam_group_new`; `FLAM_ERROR_INVALID_ARGUMENT` names the variable that is not

@@ -35,8 +35,10 @@ Ref<flam_group> group_new(const flam_store* store, int64_t rank, int64_t size,
 
 Ref<flam_group> group_init(std::string_view method, std::string_view backend, double timeout,
                            int64_t rank, int64_t world_size) {
-  const auto found =
-      dist::find_others(std::string(method), rank, world_size, milliseconds(timeout));
+  const bool by_mpi = backend == "mpi" && rank < 0 && world_size < 0 && method == "env://";
+  const auto found = by_mpi ? dist::find_others_by_mpi(milliseconds(timeout))
+                            : dist::find_others(std::string(method), rank, world_size,
+                                                milliseconds(timeout));
   return make_ref<flam_group>(dist::Group::join(found.store, int(found.rank), int(found.size),
                                                 options_of(backend, "", timeout)));
 }

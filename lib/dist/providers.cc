@@ -42,7 +42,8 @@ const flam_dist_provider& gloo_provider() {
 const flam_dist_provider& provider(const std::string& name) {
   if (name == "local") return local_provider();
   if (name == "gloo") return gloo_provider();
-  fail(Code::invalid_argument, "Invalid backend: '", name, "'; there are gloo and local");
+  if (name == "mpi") return mpi_provider();
+  fail(Code::invalid_argument, "Invalid backend: '", name, "'; there are gloo, mpi and local");
 }
 
 }  // namespace flambeau::dist

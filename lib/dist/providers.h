@@ -9,8 +9,9 @@ namespace flambeau::dist {
 
 const flam_dist_provider& local_provider();
 const flam_dist_provider& gloo_provider();  // throws Error(library missing)
+const flam_dist_provider& mpi_provider();
 
-// "local" or "gloo"; "nccl" is its own where there are GPUs. Throws Error(invalid argument) for
+// "local", "gloo" or "mpi". Throws Error(invalid argument) for
 // other names.
 const flam_dist_provider& provider(const std::string& name);
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "dist/mpi_library.h"
 
 namespace flambeau::dist {
 namespace {
@@ -82,6 +83,11 @@ Ref<Store> tcp(TcpOptions options, int64_t rank, int64_t size, Millis timeout, b
 }
 
 }  // namespace
+
+Rendezvous find_others_by_mpi(Millis timeout) {
+  const MpiJob job = mpi_job(timeout);
+  return {job.store, job.rank, job.size};
+}
 
 Rendezvous find_others(const std::string& method, int64_t rank, int64_t size, Millis timeout) {
   const Url url = parsed(method);
