@@ -2,6 +2,8 @@
 // touches what is not the number of workers, so that nothing else is locked.
 #include "dist/tcp_server.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -35,6 +37,22 @@ Socket opened(int fd) {
   return std::make_unique<OwnDescriptor>(fd);
 }
 
+// A thread begun meanwhile takes none of the program's signals, which are for its own threads.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 TcpServer::TcpServer(Listening listening, std::string key)
@@ -46,6 +64,7 @@ TcpServer::TcpServer(Listening listening, std::string key)
       stop_(opened(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   for (const Socket& s : listeners_) add_to(epoll_->get(), s->get(), EPOLLIN);
   add_to(epoll_->get(), stop_->get(), EPOLLIN);
+  const WithoutSignals quiet;
   try {
     thread_ = std::make_unique<std::thread>([this] { run(); });
   } catch (const std::system_error& e) {

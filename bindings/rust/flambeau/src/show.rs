@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     access::reading, Dataset, Event, Generator, GradScaler, Graph, Hook, Layer, Loader, MemoryPool,
-    Node, Optimizer, Plot, Profile, Progress, Saved, Scheduler, State, Stream, Tensor,
+    Node, Optimizer, Plot, Profile, Progress, Saved, Scheduler, State, Store, Stream, Tensor,
 };
 
 /// What errors show, and the values: `f32[2] on cpu, tensor([1., 2.])`.
@@ -78,5 +78,6 @@ show! {
     Progress { done }
     Saved {}
     Scheduler {}
+    Store { describe, timeout }
     Stream { device, id }
 }
