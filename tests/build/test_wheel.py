@@ -178,6 +178,14 @@ def test_it_trains_in_a_fresh_environment(installed):
     assert (pathlib.Path(installed["include"]) / "flambeau/flambeau.h").is_file()
 
 
+def test_its_launcher_is_a_command(installed, tmp_path):
+    (tmp_path / "rank.py").write_text("import os; print(os.environ['RANK'], flush=True)")
+    kept = {"HOME": str(tmp_path), "PATH": str(installed["at"] / "bin")}
+    command = installed["at"] / "bin/flambeau-run"
+    said = run(command, "--nproc-per-node", 2, tmp_path / "rank.py", env=kept, cwd=tmp_path)
+    assert sorted(said.split()) == ["0", "1"]
+
+
 def test_a_c_program_builds_with_it(unpacked, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.24)\nproject(hello C)\n"
