@@ -20,7 +20,7 @@ namespace flambeau::dist {
 
 namespace {
 
-constexpr auto kHelloTime = std::chrono::seconds(5);
+constexpr auto kHelloTime = std::chrono::seconds(3);
 constexpr size_t kStrangers = 1024;           // connections without a hello at a time
 constexpr size_t kBacklog = size_t{1} << 20;  // answers unread, from which nothing more is handled
 
