@@ -94,6 +94,25 @@ main()
     assert "  traceback : Traceback (most recent call last):" in err
 
 
+def test_what_others_recorded_is_in_the_summary(launch):
+    script = """
+from flambeau.distributed.elastic.multiprocessing.errors import record
+@record
+def main():
+    try: say("ready", rank); time.sleep(60)
+    except KeyboardInterrupt: raise RuntimeError(f"rank {rank} was at step 7")
+if rank == 0:
+    after("ready", 1), after("ready", 2)
+    sys.exit(3)
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+main()
+"""
+    _, err = launch(script, "--nproc-per-node", "3").done(1)
+    for rank in 1, 2:
+        assert f"  rank {rank} exited with code 1: RuntimeError: rank {rank} was at step 7" in err
+    assert "FAILED: rank 0 exited with code 3" in err and "after that" not in err
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_are_handed_down(launch, number):
     job = launch(
@@ -142,7 +161,10 @@ say("pids", [os.getpid(), child.pid])
 """
 
 
-@pytest.mark.parametrize("options", [(), ("--tee", "3"), ("--run-path",)])
+FORKSERVER = ("--run-path", "--start-method", "forkserver")
+
+
+@pytest.mark.parametrize("options", [(), ("--tee", "3"), FORKSERVER])
 def test_nothing_outlives_a_launcher_that_is_killed(launch, tmp_path, options):
     job = launch(FAMILY + "time.sleep(60)", *TWO, *options, TMPDIR=str(tmp_path))
     pids = sum(job.said("pids", 2), [])
@@ -223,6 +245,7 @@ main()
     assert out == "flambeau ['z']\n" * 2
 
 
+@pytest.mark.filterwarnings("ignore:Unable to enable fault handler")  # stderr is no file
 @pytest.mark.parametrize(
     "options, text",
     [

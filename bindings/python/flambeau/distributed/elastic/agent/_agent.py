@@ -161,15 +161,13 @@ class Agent:
         }
 
     def _ended(self, workers, failures):
-        """The ranks that ended by our signal; one that has recorded an error joins the failures."""
-        ended = []
-        for rank in workers.ended_by_us:
-            about = self._failures(workers, [rank])[rank] if rank in workers.exit_codes else None
-            if about is not None and isinstance(about.message, dict):
+        """The ranks that our signal ended. One that failed before it came, or that has recorded an
+        error, joins the failures."""
+        bad = [r for r, code in workers.exit_codes.items() if code != 0 and r not in failures]
+        for rank, about in self._failures(workers, bad).items():
+            if rank not in workers.ended_by_us or isinstance(about.message, dict):
                 failures[rank] = about
-            else:
-                ended.append(rank)
-        return ended
+        return [rank for rank in workers.ended_by_us if rank not in failures]
 
     def _stop(self, workers):
         """Ends all ranks here, by the signal that told this process to end if one did."""

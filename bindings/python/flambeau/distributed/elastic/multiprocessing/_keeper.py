@@ -87,10 +87,14 @@ def main():
         else:
             folders.append(os.fsdecode(line[1:-1]))
     for pid in groups:
-        try:
-            os.killpg(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
+        for kill in os.killpg, os.kill:  # the latter for one that does not lead a group yet
+            try:
+                kill(pid, signal.SIGKILL)
+                break
+            except ProcessLookupError:
+                pass
+            except PermissionError:
+                break
     for path in folders:
         shutil.rmtree(path, ignore_errors=True)
 

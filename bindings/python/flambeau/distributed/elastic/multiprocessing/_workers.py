@@ -31,6 +31,9 @@ class _Command:
         )
         self.pid = self._process.pid
 
+    def go(self):
+        """The keeper knows it. The kernel knew it before."""
+
     def reap(self):
         """The exit code of a process that has ended."""
         return self._process.wait()
@@ -41,11 +44,16 @@ class _Command:
 
 
 def _call(fn, args, env, streams, answer, parent):
-    """A function's process: runs it, and sends what it returns."""
+    """A function's process: runs it, and sends what it returns. It waits until the keeper knows
+    it: nothing else ends a fork server's process, which is not the launcher's own."""
     if hasattr(os, "setsid"):
         os.setsid()
     if parent is not None:
         tie(parent)
+    try:
+        answer.recv()
+    except EOFError:
+        return
     os.environ.update(env)
     for number, stream in streams.items():
         os.dup2(stream.fileno(), number)
@@ -62,7 +70,7 @@ class _Function:
 
     def __init__(self, fn, args, env, stdout, stderr, start_method):
         context = multiprocessing.get_context(start_method)
-        self._answers, answer = context.Pipe(duplex=False)
+        self._answers, answer = context.Pipe()
         given = {1: stdout, 2: stderr}
         streams = {
             n: connection.Connection(os.dup(fd), readable=False)
@@ -80,6 +88,11 @@ class _Function:
         for end in (answer, *streams.values()):
             end.close()
         self.value, self._open = None, True
+
+    def go(self):
+        """The keeper knows it."""
+        with contextlib.suppress(OSError):
+            self._answers.send(None)
 
     def ended(self):
         """Whether it has ended; not reaped, where it is ours."""
@@ -137,6 +150,7 @@ class Workers:
         else:
             worker = _Function(entrypoint, args, env, stdout, stderr, start_method)
         self._keeper.add(worker.pid)
+        worker.go()
         self._running[rank] = worker
         self.pids[rank] = worker.pid
         if hasattr(os, "pidfd_open"):
