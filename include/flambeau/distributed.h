@@ -33,13 +33,23 @@ enum {
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
+/** Whether a backend can move bytes between processes here: that its library is found and, of
+ * `nccl`, that there are GPUs.
+ *
+ * - `backend`: as of `flam_group_new`.
+ * - returns: whether it can; false for an unknown one.
+ */
+FLAM_API FLAM_BLOCKS flam_bool flam_backend_is_available(const char *backend);
+
 /** Options of `flam_group_new`. */
 typedef struct flam_group_new_options {
   size_t struct_size; /**< sizeof(flam_group_new_options) */
-  /** what moves the bytes: `gloo`, `mpi`, `local` (ranks that are threads of one process, over one
-   *  `flam_store_hash`), by kind of device as in `cpu:gloo,cuda:nccl`; default `gloo` */
+  /** what moves the bytes: `gloo`, `nccl` (tensors of GPUs; of simulated ones Gloo does it), `mpi`,
+   *  `local` (ranks that are threads of one process, over one `flam_store_hash`), by kind of device
+   *  as in `cpu:gloo,cuda:nccl`; default `gloo` */
   const char *backend FLAM_DEFAULT("gloo");
-  const char *name FLAM_DEFAULT(""); /**< for reports and the store's keys; default: `world` */
+  /** for reports and the store's keys, without white space; default: `world` */
+  const char *name FLAM_DEFAULT("");
   double timeout FLAM_DEFAULT(1800); /**< seconds that each call may take; default 1800 */
 } flam_group_new_options;
 

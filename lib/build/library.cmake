@@ -127,10 +127,4 @@ if(FLAM_PUBLISH AND parent STREQUAL "${PROJECT_SOURCE_DIR}/build")
     TARGET flambeau POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E create_symlink ${preset}/${name} ${parent}/${name}
     COMMAND ${CMAKE_COMMAND} -E create_symlink ${name} ${parent}/libflambeau.so VERBATIM)
-  if(TARGET flambeau_gloo)
-    add_custom_command(
-      TARGET flambeau_gloo POST_BUILD VERBATIM
-      COMMAND ${CMAKE_COMMAND} -E create_symlink ${preset}/libflambeau_gloo.so
-              ${parent}/libflambeau_gloo.so)
-  endif()
 endif()

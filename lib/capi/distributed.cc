@@ -5,6 +5,7 @@
 
 #include "capi/gen/targets.h"
 #include "dist/collectives.h"
+#include "dist/providers.h"
 #include "dist/rendezvous.h"
 
 namespace flambeau::capi {
@@ -17,6 +18,8 @@ dist::Millis milliseconds(double seconds) {
 }
 
 dist::GroupOptions options_of(std::string_view backend, std::string_view name, double timeout) {
+  check(name.find_first_of(" \t\r\n") == name.npos, Code::invalid_argument,
+        "a group's name has no white space, got \"", name, '"');
   return {std::string(backend), std::string(name), milliseconds(timeout)};
 }
 
@@ -35,18 +38,29 @@ Ref<flam_group> group_new(const flam_store* store, int64_t rank, int64_t size,
 
 Ref<flam_group> group_init(std::string_view method, std::string_view backend, double timeout,
                            int64_t rank, int64_t world_size) {
+  const dist::GroupOptions options = options_of(backend, "", timeout);
+  dist::backend(options.backend, 1);  // a name that is not known needs no other rank to be refused
   const bool by_mpi = backend == "mpi" && rank < 0 && world_size < 0 && method == "env://";
-  const auto found = by_mpi ? dist::find_others_by_mpi(milliseconds(timeout))
-                            : dist::find_others(std::string(method), rank, world_size,
-                                                milliseconds(timeout));
-  return make_ref<flam_group>(dist::Group::join(found.store, int(found.rank), int(found.size),
-                                                options_of(backend, "", timeout)));
+  const auto found =
+      by_mpi ? dist::find_others_by_mpi(options.timeout)
+             : dist::find_others(std::string(method), rank, world_size, options.timeout);
+  return make_ref<flam_group>(
+      dist::Group::join(found.store, int(found.rank), int(found.size), options));
 }
 
 Ref<flam_group> group_split(const flam_group* group, DimsView ranks, std::string_view backend,
                             std::string_view name, double timeout) {
   const std::vector<int32_t> own(ranks.begin(), ranks.end());
   return make_ref<flam_group>(of(group).split(own, options_of(backend, name, timeout)));
+}
+
+bool backend_is_available(std::string_view backend) {
+  try {
+    dist::backend(std::string(backend), 2);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 int64_t group_rank(const flam_group* group) { return of(group).rank(); }

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -24,13 +25,21 @@ State& state() {
   return s;
 }
 
-std::string directory_of_this_library() {
+std::string path_of_this_library() {
   Dl_info info{};
-  if (!dladdr(reinterpret_cast<void*>(&directory_of_this_library), &info) || !info.dli_fname)
-    return {};
-  const std::string path = info.dli_fname;
+  if (!dladdr(reinterpret_cast<void*>(&path_of_this_library), &info) || !info.dli_fname) return {};
+  return info.dli_fname;
+}
+
+std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == path.npos ? "." : path.substr(0, slash);
+}
+
+// What a link stands for, as in a build's folder; the path itself where it is none.
+std::string without_links(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real{::realpath(path.c_str(), nullptr), std::free};
+  return real ? real.get() : path;
 }
 
 struct Place {
@@ -40,9 +49,10 @@ struct Place {
 
 std::vector<Place> places(const LibrarySpec& spec) {
   std::vector<Place> all;
-  const std::string here = directory_of_this_library();
-  if (!here.empty()) {
+  if (const std::string path = path_of_this_library(); !path.empty()) {
+    const std::string here = directory_of(path), real = directory_of(without_links(path));
     all.push_back({here, "beside libflambeau"});
+    if (real != here) all.push_back({real, "beside the file that libflambeau is a link to"});
     for (const char* wheel : spec.wheel_dirs)  // site-packages/flambeau[/lib]/libflambeau.so
       for (const char* up : {"/../", "/../../"})
         all.push_back({here + up + wheel, "in the wheel beside libflambeau"});

@@ -6,7 +6,6 @@
 #include "device/label.h"
 #include "device/streams.h"
 #include "dist/pair.h"
-#include "dist/providers.h"
 #include "graph/mode.h"
 
 namespace flambeau::dist {
@@ -54,11 +53,16 @@ Group::Group(Ref<World> world, std::vector<int32_t> ranks, int rank, GroupOption
   if (options_.name.empty()) options_.name = "world";
 }
 
+// Who destroys a group waits for no other rank: what is still under way is ended.
 Group::~Group() {
   world_->remove(this);
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
+    if (busy_ || !queue_.empty()) {
+      if (!over_) over_ = Error(Code::invalid_argument, "the group was destroyed meanwhile");
+      abort_calls();
+    }
     changed_.notify_all();
   }
   if (thread_.joinable()) {
@@ -67,7 +71,31 @@ Group::~Group() {
     else
       thread_.join();
   }
+  sweep(true);
   if (communicator_) provider_->destroy(communicator_);
+}
+
+void Group::abandon(void* request, Staged memory) {
+  {
+    const std::lock_guard lock(mutex_);
+    abandoned_.emplace_back(request, std::move(memory));
+  }
+  sweep(false);
+}
+
+// Drops abandoned transfers that have ended; all of them where the group ends.
+void Group::sweep(bool all) {
+  std::vector<std::pair<void*, Staged>> ended;
+  const std::lock_guard lock(mutex_);
+  if (all && !abandoned_.empty()) abort_calls();
+  std::erase_if(abandoned_, [&](auto& entry) {
+    flam_dist_text why{};
+    const int64_t limit = all ? 1000 : 0;
+    const auto result = provider_->wait(communicator_, entry.first, limit, nullptr, &why);
+    const bool over = all || result != FLAM_DIST_TIMEOUT;
+    if (over) ended.push_back(std::move(entry));
+    return over;
+  });
 }
 
 Ref<Group> Group::join(Ref<Store> store, int rank, int size, GroupOptions options) {
@@ -109,7 +137,8 @@ void Group::connect(void* parent) {
   const Ref<Store> part = prefix_store(cat_text("group/", options_.name), world_->store_ref());
   KeyValues values{part, options_.timeout};
   const flam_dist_store table{&values, KeyValues::set, KeyValues::get};
-  provider_ = size() == 1 ? &local_provider() : &provider(options_.backend);
+  backend_ = backend(options_.backend, size());
+  provider_ = backend_.provider;
   const std::string address = world_->store().local_address();
   const flam_dist_members members{
       rank_, size(), ranks_.data(), &table, address.c_str(), options_.timeout.count(), parent};
@@ -138,9 +167,26 @@ void Group::throw_if_over() const {
   if (over_) throw *over_;
 }
 
+static const Tensor* first_operand(const Call& call) {
+  return !call.in.empty() ? &call.in[0] : !call.out.empty() ? &call.out[0] : nullptr;
+}
+
+void Group::check_device(const Call& call) const {
+  const Tensor* first = first_operand(call);
+  if (!first || rank_ < 0) return;
+  const bool cpu = first->device().is_cpu();
+  if (cpu ? backend_.cpu : backend_.gpu) return;
+  const std::string device = to_string({first->device().type, -1});
+  check(cpu || backend_.why_no_gpu.empty(), Code::device_mismatch,
+        "No backend type associated with device type ", device, ": ", backend_.why_no_gpu);
+  fail(Code::device_mismatch, "No backend type associated with device type ", device,
+       "; the group's backend is ", options_.backend, ". Move the tensor, or make the group with ",
+       "the backend \"cpu:gloo,cuda:nccl\"");
+}
+
 // What must be awaited on a device before its memory is read on another stream.
 static std::optional<Event> after_operands(const Call& call) {
-  const Tensor* first = !call.in.empty() ? &call.in[0] : !call.out.empty() ? &call.out[0] : nullptr;
+  const Tensor* first = first_operand(call);
   if (!first || first->device().is_cpu()) return {};
   Event event(first->device());
   event.record(current_stream(first->device()));
@@ -148,6 +194,7 @@ static std::optional<Event> after_operands(const Call& call) {
 }
 
 Ref<Work> Group::run(Call call, bool async) {
+  check_device(call);
   auto work = make_ref<Work>();
   std::unique_lock lock(mutex_);
   throw_if_over();
@@ -222,23 +269,24 @@ Group::Now Group::now() const {
           now_.under_way};
 }
 
-void Group::end(Error error, bool at_once) {
+void Group::end(Error error, When when) {
   const std::lock_guard lock(mutex_);
-  if (!over_) {
-    over_ = std::move(error);
-    over_at_ = std::chrono::steady_clock::now();
-  }
-  if (at_once) abort_calls();
+  pairs_go_on_ = when == When::calls_to_come && (!over_ || pairs_go_on_);
+  if (!over_) over_ = std::move(error);
+  if (when == When::soon && !end_calls_from_) end_calls_from_ = std::chrono::steady_clock::now();
+  if (when == When::now) abort_calls();
 }
 
 void Group::leave() {
   world_->leave();
-  end(Error(Code::invalid_argument, cat_text("the group \"", options_.name, "\" was left")), true);
+  end(Error(Code::invalid_argument, cat_text("the group \"", options_.name, "\" was left")),
+      When::now);
 }
 
 void Group::hurry() {
   const std::lock_guard lock(mutex_);
-  if (over_ && std::chrono::steady_clock::now() - over_at_ > std::chrono::seconds(1)) abort_calls();
+  if (end_calls_from_ && std::chrono::steady_clock::now() - *end_calls_from_ > std::chrono::seconds(1))
+    abort_calls();
 }
 
 void Group::abort_calls() {
@@ -262,9 +310,10 @@ void Group::explain(uint64_t sequence, const What& what, flam_dist_result result
 }
 
 Ref<Work> Group::begin(Call call) {
+  check_device(call);
   {
     const std::lock_guard lock(mutex_);
-    throw_if_over();
+    if (!pairs_go_on_) throw_if_over();
   }
   return begin_pair(Ref<Group>::share(this), std::move(call));
 }

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "dist/call.h"
 #include "dist/provider.h"
+#include "dist/providers.h"
+#include "dist/staging.h"
 #include "dist/store.h"
 #include "dist/work.h"
 #include "dist/world.h"
@@ -53,9 +55,10 @@ class Group final : public RefCounted {
     bool under_way = false;
   };
   Now now() const;
-  // From any thread: nothing waits any more, and every further call throws `error`.
-  // Where not `at_once`, a call that is under way may still end well: for a second.
-  void end(Error error, bool at_once);
+  // From any thread: every further call throws `error`. What is under way may still end well: not
+  // at all, for a second, or until its own deadline.
+  enum class When { now, soon, calls_to_come };
+  void end(Error error, When when);
   void leave();  // the job: see World::leave
   void hurry();  // looks whether that second is over
 
@@ -78,12 +81,17 @@ class Group final : public RefCounted {
   [[noreturn]] void explain(uint64_t sequence, const What& what, flam_dist_result result,
                             const char* why);
   void throw_if_over() const;
+  // Keeps what a transfer that nobody waits for reads or writes until it has ended.
+  void abandon(void* request, Staged memory);
+  void sweep(bool all);
+  void check_device(const Call& call) const;
   void abort_calls();  // with the mutex held
 
   const Ref<World> world_;
   const std::vector<int32_t> ranks_;
   const int rank_;
   GroupOptions options_;
+  Backend backend_;
   const flam_dist_provider* provider_ = nullptr;
   void* communicator_ = nullptr;
 
@@ -94,9 +102,11 @@ class Group final : public RefCounted {
   uint64_t sequence_ = 0;
   bool busy_ = false, stop_ = false;
   int splits_ = 0;
+  std::vector<std::pair<void*, Staged>> abandoned_;
   std::optional<Error> over_;
-  std::chrono::steady_clock::time_point over_at_;
+  std::optional<std::chrono::steady_clock::time_point> end_calls_from_;
   bool aborted_ = false;
+  bool pairs_go_on_ = false;  // over because a rank has left: others may still send to each other
 
   mutable std::mutex now_mutex_;
   struct {

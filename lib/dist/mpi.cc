@@ -1,7 +1,8 @@
 // MPI behind the table of provider.h. Every call is one of MPI's that begins and is asked about
 // until it ends, so that there is a deadline and an end from outside. MPI does not compare what
 // ranks call; here they agree on the tag first, and where they differ they never meet. Sums are
-// made here from parts that MPI moves, in the order of the ranks, for dtypes that MPI does not know.
+// made here from parts that MPI moves, in the order of the ranks, for dtypes that MPI does not
+// know.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -68,7 +69,8 @@ mpi::Status finish(const Communicator& c, mpi::Handle& request, Clock::time_poin
   }
 }
 
-// Where ranks called different things nobody goes on, until who watches says so or the time is over.
+// Where ranks called different things nobody goes on, until who watches says so or the time is
+// over.
 void agree(const Communicator& c, const flam_dist_call& call, Clock::time_point until) {
   const uint64_t own[2] = {call.tag, ~call.tag};
   uint64_t most[2] = {};

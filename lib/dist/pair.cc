@@ -15,11 +15,9 @@ class PairWork final : public Work {
         sends_(call_.what.kind == Kind::send),
         staged_(sends_ ? call_.in : call_.out, sends_) {}
 
+  // Nobody asks any more, but its memory may still be read or written to.
   ~PairWork() override {
-    if (!request_) return;
-    flam_dist_text why{};
-    // Nobody wants it any more, but its memory may still be written to.
-    group_->provider_->wait(group_->communicator_, request_, limit(), nullptr, &why);
+    if (request_) group_->abandon(request_, std::move(staged_));
   }
 
   void start() {
@@ -72,7 +70,7 @@ class PairWork final : public Work {
   const Ref<Group> group_;
   const Call call_;
   const bool sends_;
-  const Staged staged_;
+  Staged staged_;
   std::mutex waiting_;
   void* request_ = nullptr;
 };

@@ -3,8 +3,13 @@
 
 #include <dlfcn.h>
 
+#include <sstream>
+
 #include "base/error.h"
+#include "device/devices.h"
+#include "device/hal.h"
 #include "device/library.h"
+#include "device/runtime.h"
 
 namespace flambeau::dist {
 namespace {
@@ -27,6 +32,48 @@ std::string reject(void* handle) {
   return {};
 }
 
+// A backend by kind of device; empty: none.
+struct Words {
+  std::string cpu, gpu;
+};
+
+void check_known(const std::string& word) {
+  for (const char* known : {"gloo", "nccl", "mpi", "local", "ucc", "xccl"})
+    if (word == known) return;
+  fail(Code::invalid_argument, "Invalid backend: '", word, "'; there are gloo, nccl and mpi");
+}
+
+Words parsed(const std::string& name) {
+  Words words;
+  std::istringstream parts(name);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t colon = part.find(':');
+    const std::string word = colon == part.npos ? part : part.substr(colon + 1);
+    check_known(word);
+    const std::string device = colon == part.npos ? "" : part.substr(0, colon);
+    check(device.empty() || device == "cpu" || device == "cuda" || device == "sim",
+          Code::invalid_argument, "Invalid backend: '", part, "' names no device; write cpu:", word,
+          " or cuda:", word);
+    if (device == "cpu" || (device.empty() && word != "nccl")) words.cpu = word;
+    if (device != "cpu") words.gpu = word;
+  }
+  return words;
+}
+
+const flam_dist_provider& provider(const std::string& word) {
+  if (word == "local") return local_provider();
+  if (word == "gloo") return gloo_provider();
+  if (word == "mpi") return mpi_provider();
+  if (word == "nccl") {
+    if (hal::provider(DeviceType::cuda) == &hal::sim_table()) return gloo_provider();
+    check(device_count(DeviceType::cuda) > 0, Code::no_gpu,
+          "the backend nccl moves tensors of GPUs, and there is none: ",
+          unavailable_reason(DeviceType::cuda));
+  }
+  fail(Code::unsupported, "the backend ", word, " is unsupported in this version; gloo moves tensors ",
+       "of all devices: init_process_group(\"gloo\")");
+}
+
 }  // namespace
 
 const flam_dist_provider& gloo_provider() {
@@ -39,11 +86,28 @@ const flam_dist_provider& gloo_provider() {
   return *found;
 }
 
-const flam_dist_provider& provider(const std::string& name) {
-  if (name == "local") return local_provider();
-  if (name == "gloo") return gloo_provider();
-  if (name == "mpi") return mpi_provider();
-  fail(Code::invalid_argument, "Invalid backend: '", name, "'; there are gloo, mpi and local");
+Backend backend(const std::string& name, int size) {
+  const Words words = parsed(name.empty() ? "cpu:gloo,cuda:nccl" : name);
+  const bool any = size == 1 && device_count(DeviceType::cuda) == 0;
+  Backend found{nullptr, any || !words.cpu.empty(), any || !words.gpu.empty(), {}};
+  if (size == 1) {
+    found.provider = &local_provider();
+    return found;
+  }
+  if (!words.cpu.empty()) found.provider = &provider(words.cpu);
+  if (words.gpu.empty() || words.gpu == words.cpu) return found;
+  if (!words.cpu.empty() && device_count(DeviceType::cuda) == 0) return found;  // nobody asks
+  try {
+    const flam_dist_provider& gpu = provider(words.gpu);
+    check(!found.provider || found.provider == &gpu, Code::unsupported, "the backend '", name,
+          "' is unsupported: one group moves its bytes by one library");
+    found.provider = &gpu;
+  } catch (const Error& e) {
+    if (!found.provider) throw;
+    found.gpu = false;
+    found.why_no_gpu = e.problem;
+  }
+  return found;
 }
 
 }  // namespace flambeau::dist

@@ -11,8 +11,16 @@ const flam_dist_provider& local_provider();
 const flam_dist_provider& gloo_provider();  // throws Error(library missing)
 const flam_dist_provider& mpi_provider();
 
-// "local", "gloo" or "mpi". Throws Error(invalid argument) for
-// other names.
-const flam_dist_provider& provider(const std::string& name);
+// What a group's backend names, by kind of device: "gloo" and "mpi" move tensors of all, "nccl"
+// those of GPUs, "cpu:gloo,cuda:nccl" says it for each, and the empty text is that.
+struct Backend {
+  const flam_dist_provider* provider = nullptr;
+  bool cpu = false, gpu = false;  // whose tensors it moves
+  std::string why_no_gpu;         // a GPU's backend was named, and is not there
+};
+
+// Simulated GPUs have no NCCL: Gloo answers for it. A group of one rank needs no library. Throws
+// Error(invalid argument) for other names, and of a backend that is not there what is missing.
+Backend backend(const std::string& name, int size);
 
 }  // namespace flambeau::dist

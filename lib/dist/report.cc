@@ -93,6 +93,12 @@ Error lost_error(const Group& group, int rank, const std::string& who) {
                kRestart);
 }
 
+Error left_error(const Group& group, int rank, const std::string& who) {
+  return Error(Code::peer_lost, cat_text("rank ", rank, " of ", named(group), " has left the job"),
+               cat_text(who, " called destroy_process_group, or its program ended"),
+               "call the same collectives on all ranks, as often, before any of them leaves");
+}
+
 Error store_error(const Group& group, const std::string& why) {
   return Error(Code::peer_lost, cat_text(named(group), " has lost the job's store: ", why),
                "the process that holds it ended: rank 0, or the launcher", kRestart);

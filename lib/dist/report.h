@@ -24,6 +24,7 @@ std::string described(const Group& group, const std::string& before, const std::
 bool same_call(const std::string& a, const std::string& b);
 
 Error lost_error(const Group& group, int rank, const std::string& who);
+Error left_error(const Group& group, int rank, const std::string& who);
 Error store_error(const Group& group, const std::string& why);
 Error timeout_error(const Group& group, const std::string& what, Millis after,
                     const std::string& where);

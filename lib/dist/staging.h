@@ -17,7 +17,7 @@ class Staged {
   void write_back() const;  // into the tensors; of those that are it themselves, only notes it
 
  private:
-  const std::vector<Tensor>& tensors_;
+  std::vector<Tensor> tensors_;
   Tensor whole_;
   bool direct_ = false;
 };

@@ -61,6 +61,7 @@ struct TcpOptions {
   std::string listen;  // of a server: the interface's address; empty: host's
   int listen_fd = -1;  // of a server: a socket that already listens; taken over
   std::string key;     // the job's; empty: FLAMBEAU_JOB_KEY's
+  std::string named;   // the host as the program named it; empty: `host`
 };
 
 Ref<Store> hash_store();

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "dist/own_address.h"
 #include "dist/tcp_connection.h"
 #include "dist/tcp_server.h"
 
@@ -73,7 +74,9 @@ class TcpStore final : public Store {
 
   std::string describe() const override { return "TCPStore(" + connection_.where() + ")"; }
   uint16_t port() const override { return options_.port; }
-  std::string local_address() const override { return connection_.local_address(); }
+  std::string local_address() const override {
+    return own_address(options_.named, connection_.local_address());
+  }
   int64_t num_workers() const override { return server_ ? server_->workers() : 0; }
 
  private:
@@ -113,9 +116,16 @@ class TcpStore final : public Store {
 
 bool is_any(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 
+// The interfaces that the program named. A host that is this machine by its name has to be reached
+// by others, who know it by another address than this machine may.
+std::string interface_of(const TcpOptions& o) {
+  if (!o.listen.empty()) return o.listen;
+  return !is_loopback(o.host) && means_loopback(o.host) ? "0.0.0.0" : o.host;
+}
+
 std::shared_ptr<TcpServer> serve(TcpOptions& o) {
-  Listening listening = o.listen_fd >= 0 ? listen_on(o.listen_fd)
-                                         : listen_at(o.listen.empty() ? o.host : o.listen, o.port);
+  Listening listening =
+      o.listen_fd >= 0 ? listen_on(o.listen_fd) : listen_at(interface_of(o), o.port);
   o.port = listening.port;
   // The address by which this process reaches itself.
   if (o.listen_fd < 0 && !o.listen.empty() && !is_any(o.listen)) o.host = o.listen;
@@ -137,6 +147,7 @@ void wait_for_workers(const TcpServer& server, const TcpOptions& o) {
 
 Ref<Store> tcp_store(const TcpOptions& options) {
   TcpOptions o = options;
+  if (o.named.empty()) o.named = o.host;
   check(!o.host.empty(), Code::invalid_argument,
         "store: the host is empty; name the machine that "
         "holds the store, such as 127.0.0.1");

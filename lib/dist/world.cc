@@ -1,6 +1,7 @@
 // The thread that watches, and what it does with what it sees. See world.h. Of the keys: `event`
-// holds lines that all read, in their order: "lost RANK WHO" and "over GROUP TEXT"; `at/RANK` what
-// a rank is doing; `call/GROUP/NUMBER` what the first rank to wait long there has called.
+// holds lines that all read, in their order: "lost RANK WHO", "left RANK WHO" and "over GROUP
+// TEXT"; `at/RANK` what a rank is doing; `call/GROUP/NUMBER` what the first rank to wait long there
+// has called.
 #include "dist/world.h"
 
 #include <unistd.h>
@@ -25,10 +26,18 @@ std::string host_name() {
   return name;
 }
 
+// A store may outlive a world, and a later one must not find its keys: each rank counts its own.
+Ref<Store> part_of(Ref<Store> store, int rank) {
+  const int64_t number = store->add(cat_text("joined/", rank), 1);
+  return prefix_store(cat_text("world/", number), std::move(store));
+}
+
+std::string this_process() { return cat_text("process ", getpid(), " on ", host_name()); }
+
 }  // namespace
 
 World::World(Ref<Store> store, int rank, int size)
-    : store_(prefix_store("world", std::move(store))),
+    : store_(part_of(std::move(store), rank)),
       own_(size > 1 ? store_->clone() : nullptr),
       rank_(rank),
       size_(size) {}
@@ -37,9 +46,7 @@ World::World(Ref<Store> store, int rank, int size)
 Ref<World> World::join(Ref<Store> store, int rank, int size) {
   auto world = Ref<World>::adopt(new World(std::move(store), rank, size));
   if (size == 1) return world;
-  const std::string line =
-      cat_text("lost ", rank, " process ", getpid(), " on ", host_name(), '\n');
-  world->store_->will("event", line);
+  world->store_->will("event", cat_text("lost ", rank, ' ', this_process(), '\n'));
   std::thread([world] { world->watch(); }).detach();
   return world;
 }
@@ -51,6 +58,7 @@ void World::leave() noexcept {
     changed_.notify_all();
   }
   try {
+    store_->append("event", cat_text("left ", rank_, ' ', this_process(), '\n'));
     store_->withdraw();
   } catch (...) {  // the store is gone, and with it who would miss us
   }
@@ -111,22 +119,25 @@ void World::heed(const std::string& line) {
   std::string kind;
   words >> kind;
   const std::lock_guard lock(mutex_);
-  if (kind == "lost") {
+  if (kind == "lost" || kind == "left") {
+    const bool left = kind == "left";
     int rank = -1;
     words >> rank >> std::ws;
     std::string who;
     std::getline(words, who);
-    lost_.emplace_back(rank, who);
+    lost_.emplace_back(rank, cat_text(left ? "has left the job (" : "is gone (", who, ")"));
+    // Who left has done its part of what is under way.
     for (Group* group : groups_)
       if (std::ranges::count(group->world_ranks(), rank))
-        group->end(lost_error(*group, rank, who), false);
+        group->end(left ? left_error(*group, rank, who) : lost_error(*group, rank, who),
+                   left ? Group::When::calls_to_come : Group::When::soon);
   } else if (kind == "over") {
     std::string name, text;
     words >> name >> std::ws;
     std::getline(words, text);
     for (Group* group : groups_)
       if (group->options().name == name)
-        group->end(Error(Code::collective_timeout, unfolded(text)), true);
+        group->end(Error(Code::collective_timeout, unfolded(text)), Group::When::now);
   }
 }
 
@@ -165,7 +176,7 @@ void World::compare_calls() {
       if (group->options().name != w.name) continue;
       const Error error = different_calls(*group, first, w.what);
       announce(cat_text("over ", w.name, ' ', folded(error.what()), '\n'));
-      group->end(error, true);
+      group->end(error, Group::When::now);
     }
   }
 }
@@ -173,7 +184,7 @@ void World::compare_calls() {
 void World::store_is_gone(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (left_) return;
-  for (Group* group : groups_) group->end(store_error(*group, why), false);
+  for (Group* group : groups_) group->end(store_error(*group, why), Group::When::soon);
 }
 
 void World::announce(const std::string& line) noexcept {
@@ -187,7 +198,7 @@ std::string World::lost_among(const std::vector<int32_t>& ranks) const {
   const std::lock_guard lock(mutex_);
   std::string names;
   for (const auto& [rank, who] : lost_)
-    if (std::ranges::count(ranks, rank)) names += cat_text("\nrank ", rank, " is gone (", who, ")");
+    if (std::ranges::count(ranks, rank)) names += cat_text("\nrank ", rank, ' ', who);
   return names;
 }
 

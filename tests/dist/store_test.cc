@@ -453,6 +453,7 @@ TEST(TcpStore, StoppedServer) {
   store->set("k", "1");
   store->set_timeout(200ms);
   ::kill(server, SIGSTOP);
+  ASSERT_EQ(::waitpid(server, nullptr, WUNTRACED), server);  // it has stopped
   EXPECT_EQ(code_of([&] { store->add("n", 1); }), Code::collective_timeout);
   EXPECT_EQ(code_of([&] { store->get("k", 100ms); }), Code::collective_timeout);
   ::kill(server, SIGCONT);

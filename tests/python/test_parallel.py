@@ -1,6 +1,7 @@
 """DataParallel and its steps over two devices, and the process group of one."""
 
 import collections
+import datetime
 import os
 
 import pytest
@@ -123,8 +124,11 @@ def test_a_group_that_cannot_be_had(torch, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ValueError, match="environment variable RANK expected"):
         dist.init_process_group("gloo")
-    with pytest.raises(NotImplementedError, match="world_size=2 is unsupported"):
-        dist.init_process_group("gloo", init_method="tcp://localhost:1", rank=0, world_size=2)
+    soon = datetime.timedelta(seconds=0.2)
+    with pytest.raises(dist.DistNetworkError, match="localhost:1"):
+        dist.init_process_group(
+            "gloo", init_method="tcp://localhost:1", rank=1, world_size=2, timeout=soon
+        )
     with pytest.raises(ValueError, match="Invalid backend: 'foo'"):
         dist.init_process_group("foo", rank=0, world_size=1)
     assert not dist.is_initialized()

@@ -4,6 +4,7 @@
 
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
+#include <netdb.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -47,6 +48,16 @@ class KeyValues final : public ::gloo::rendezvous::Store {
   int64_t timeout_ms_;
 };
 
+// What this machine is called, where that leads anywhere.
+std::string own_name() {
+  char host[256] = {};
+  addrinfo* found = nullptr;
+  if (gethostname(host, sizeof host - 1) || getaddrinfo(host, nullptr, nullptr, &found))
+    return "127.0.0.1";
+  freeaddrinfo(found);
+  return host;
+}
+
 // By GLOO_SOCKET_IFNAME's interface, as programs for PyTorch choose it, else by the address of the
 // interface that leads to the job's store.
 std::shared_ptr<::gloo::transport::Device> device(const char* address) {
@@ -56,9 +67,7 @@ std::shared_ptr<::gloo::transport::Device> device(const char* address) {
   } else if (*address) {
     attributes.hostname = address;
   } else {
-    char host[256] = {};
-    gethostname(host, sizeof host - 1);
-    attributes.hostname = host;
+    attributes.hostname = own_name();
   }
   return ::gloo::transport::tcp::CreateDevice(attributes);
 }

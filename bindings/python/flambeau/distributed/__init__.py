@@ -1,16 +1,44 @@
-"""The process group in its first form: one process, whose collectives are over itself. More than
-one rank is refused when the group is made.
+"""Groups of processes and what they do together, with torch's names over the library's groups.
 
-Programs written for several processes run on one of them unchanged, which is how they are written
-and debugged."""
+Ranks that meet in `init_process_group` call the same collectives in the same order; each has a
+deadline, and the error says which rank is missing and where in the program every rank is. A group
+of one process needs nothing installed, so that programs written for several run and are debugged on
+one."""
 
 from .. import _errors
-from .._on_demand import own as _own
-from . import _collectives, _group, _mentioned, _stores
+from .._on_demand import by_name as _by_name
+from .._on_demand import loader as _loader
+from . import _mentioned
+from ._group import GroupMember, group
+from ._stores import FileStore, HashStore, PrefixStore, Store, TCPStore
 
-_shown = {**_own(_collectives, _group, _stores), "group": _group.group}
-_shown |= {k: v for k, v in vars(_errors).items() if k.startswith("Dist")}
-__all__ = sorted(_shown)
+_BY_MODULE = {
+    "_backend": "Backend",
+    "_coalesced": "_coalescing_manager all_gather_coalesced all_reduce_coalesced",
+    "_collectives": "_all_gather_base _reduce_scatter_base all_gather all_gather_into_tensor "
+    "all_gather_single all_reduce all_to_all all_to_all_single barrier broadcast gather "
+    "gather_into_tensor gather_single monitored_barrier reduce reduce_scatter "
+    "reduce_scatter_single reduce_scatter_tensor scatter",
+    "_group": "ProcessGroup default_pg_timeout get_backend get_backend_config get_global_rank "
+    "get_group_rank get_node_local_rank get_pg_count get_process_group_ranks get_rank "
+    "get_world_size set_timeout",
+    "_objects": "all_gather_object broadcast_object_list gather_object recv_object_list "
+    "scatter_object_list send_object_list",
+    "_ops": "ReduceOp _make_nccl_premul_sum reduce_op supports_complex",
+    "_pairs": "P2POp batch_isend_irecv irecv isend recv send",
+    "_start": "destroy_process_group get_default_backend_for_device init_process_group "
+    "is_available is_backend_available is_gloo_available is_initialized is_mpi_available "
+    "is_nccl_available is_torchelastic_launched is_ucc_available is_xccl_available",
+    "_subgroups": "new_group new_subgroups new_subgroups_by_enumeration split_group",
+    "_work": "Work",
+}
+_shown = {k: v for k, v in vars(_errors).items() if k.startswith("Dist")}
 globals().update(_shown)
+__all__ = sorted(
+    {name for name in _by_name(_BY_MODULE) if not name.startswith("_")}
+    | _shown.keys()
+    | {"FileStore", "GroupMember", "HashStore", "PrefixStore", "Store", "TCPStore", "group"}
+)
 
 _mentioned.install()
+__getattr__ = _loader(globals(), _BY_MODULE, "_functional_collectives distributed_c10d nn")

@@ -1,190 +1,259 @@
-"""Collectives over a group of one process: each checks its arguments as it would with more ranks,
-and what it gives is what this rank put in."""
+"""torch.distributed's collectives: names, arguments and checks are torch's, the rest is one call of
+the library's each. A rank outside the group gets a warning and None."""
 
-import copy
-import enum
+import datetime
 
+from .._gen import api
 from .._tensor import Tensor
-from ..autograd import no_grad
-from ._group import check_rank, member
+from . import _checks
+from ._group import group_of, root_of, seconds
+from ._ops import ReduceOp, words_of
+from ._place import tell_place
+from ._work import Work
+
+_SUM = ReduceOp.SUM
 
 
-class ReduceOp(enum.Enum):
-    """How the ranks' tensors become one."""
-
-    SUM = 0
-    AVG = 1
-    PRODUCT = 2
-    MIN = 3
-    MAX = 4
-    BAND = 5
-    BOR = 6
-    BXOR = 7
+def _given(group, handle, async_op, results):
+    """What a collective returns for the work that it began."""
+    if group._collected is not None:
+        group._collected.append(Work(handle, group, results))
+        return None
+    return Work(handle, group, results) if async_op else None
 
 
-class Work:
-    """What `async_op=True` returns: the operation is done already."""
-
-    def wait(self, timeout=None):
-        return True
-
-    def is_completed(self):
-        return True
-
-    def is_success(self):
-        return True
-
-
-def _tensor(name, value):
-    if not isinstance(value, Tensor):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
-            f"             but got {type(value)} instead."
-        )
-
-
-def _one(what, tensors):
-    """The only entry of a list with one tensor per rank."""
-    if tensors is None or len(tensors) != 1:
-        n = "None" if tensors is None else len(tensors)
-        raise RuntimeError(f"{what}: expected a list with one tensor per rank (1), got {n}")
-    _tensor(what, tensors[0])
-    return tensors[0]
-
-
-def _copy(what, to, source):
-    if to.numel() != source.numel():
+def check_root(what, group, root):
+    """Refuses ranks that are not in the group, where something is done before the library's call."""
+    if not 0 <= root < group._size:
         raise RuntimeError(
-            f"{what}: the output of shape {list(to.shape)} does not hold the input of shape "
-            f"{list(source.shape)}"
+            f"{what}: invalid root rank: {root}; the group has {group._size} ranks"
         )
-    with no_grad():
-        to.copy_(source.reshape(to.shape))
 
 
-def _done(what, group, async_op, root=None, **tensors):
-    """What every collective does: looks at the group and at the rank that has a part of its own,
-    and copies `source`, a tensor or a list with one per rank, which with one rank is all, `to`
-    another."""
-    member(group)
-    check_rank(what, root)
-    if tensors:
-        to, source = (
-            tensors[name] if isinstance(tensors[name], Tensor) else _one(what, tensors[name])
-            for name in ("to", "source")
-        )
-        _copy(what, to, source)
-    return Work() if async_op else None
-
-
-def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
-    """Leaves the reduction over all ranks in `tensor`."""
-    _tensor("tensor", tensor)
-    return _done("all_reduce", group, async_op)
+def all_reduce(tensor, op=_SUM, group=None, async_op=False):
+    """Leaves the reduction over all ranks in `tensor`, on each the same bits."""
+    if not isinstance(tensor, Tensor):
+        _checks.tensor("tensor", tensor)
+    g = group_of(group, "all_reduce")
+    if g is None:
+        return None
+    word, factor = words_of(op)
+    tell_place()
+    later = async_op or g._collected is not None
+    handle = api.group_all_reduce(g._handle, (tensor,), word, factor, later)
+    return _given(g, handle, True, (tensor,)) if later else None
 
 
 def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
     """Leaves rank `src`'s tensor in `tensor`."""
-    _tensor("tensor", tensor)
-    return _done("broadcast", group, async_op, group_src if src is None else src)
+    _checks.tensor("tensor", tensor)
+    g = group_of(group, "broadcast")
+    if g is None:
+        return None
+    root = root_of(g, src, group_src)
+    tell_place()
+    later = async_op or g._collected is not None
+    return _given(g, api.group_broadcast(g._handle, (tensor,), root, later), later, (tensor,))
 
 
-def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
+def reduce(tensor, dst=None, op=_SUM, group=None, async_op=False, group_dst=None):
     """Leaves the reduction in rank `dst`'s `tensor`."""
-    _tensor("tensor", tensor)
-    return _done("reduce", group, async_op, group_dst if dst is None else dst)
+    _checks.tensor("tensor", tensor)
+    g = group_of(group, "reduce")
+    if g is None:
+        return None
+    root, (word, factor) = root_of(g, dst, group_dst), words_of(op)
+    tell_place()
+    later = async_op or g._collected is not None
+    return _given(g, api.group_reduce(g._handle, tensor, root, word, factor, later), later, (tensor,))
 
 
 def all_gather(tensor_list, tensor, group=None, async_op=False):
-    """Fills `tensor_list` with every rank's tensor."""
-    _tensor("tensor", tensor)
-    return _done("all_gather", group, async_op, to=tensor_list, source=tensor)
+    """Fills `tensor_list` with every rank's tensor, all of one shape."""
+    _checks.tensors("tensor_list", tensor_list)
+    _checks.tensor("tensor", tensor)
+    _checks.one_dtype(tensor, *tensor_list)
+    g = group_of(group, "all_gather")
+    if g is None:
+        return None
+    _checks.one_per_rank("all_gather", tensor_list, g._size)
+    _checks.one_shape("all_gather", tensor_list, tensor)
+    tell_place()
+    later = async_op or g._collected is not None
+    return _given(g, api.group_all_gather(g._handle, tensor_list, tensor, later), later, tensor_list)
 
 
 def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
-    """Every rank's tensor, one after the other, in `output_tensor`."""
-    what = "all_gather_into_tensor"
-    return _done(what, group, async_op, to=output_tensor, source=input_tensor)
+    """Every rank's tensor, one after the other or stacked, in `output_tensor`."""
+    _checks.tensor("input_tensor", input_tensor)
+    _checks.tensor("output_tensor", output_tensor)
+    g = group_of(group, "all_gather_into_tensor")
+    if g is None:
+        return None
+    tell_place()
+    later, into = async_op or g._collected is not None, (output_tensor,)
+    return _given(g, api.group_all_gather(g._handle, into, input_tensor, later), later, into)
 
 
 def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
-    """Fills `gather_list` on rank `dst` with every rank's tensor."""
-    _tensor("tensor", tensor)
-    root = group_dst if dst is None else dst
-    return _done("gather", group, async_op, root, to=gather_list, source=tensor)
+    """Fills `gather_list` on rank `dst` (default 0) with every rank's tensor."""
+    _checks.tensor("tensor", tensor)
+    if gather_list:
+        _checks.tensors("gather_list", gather_list)
+        _checks.one_dtype(tensor, *gather_list)
+    g = group_of(group, "gather")
+    if g is None:
+        return None
+    root = root_of(g, dst, group_dst, default=0)
+    _checked_list(g, root, "gather_list", "destination", gather_list, tensor)
+    tell_place()
+    later, into = async_op or g._collected is not None, gather_list or ()
+    return _given(g, api.group_gather(g._handle, into, tensor, root, later), later, into)
+
+
+def _checked_list(group, root, name, role, values, one):
+    """A list with one tensor per rank on the root, and none on the others."""
+    if group._rank == root:
+        if not values:
+            raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
+        _checks.one_per_rank(name, values, group._size)
+        _checks.one_shape(name, values, one)
+    elif values:
+        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
+
+
+def gather_single(tensor, gather_tensor=None, dst=None, group=None, async_op=False,
+                  group_dst=None):  # fmt: skip
+    """`gather` into parts of one tensor."""
+    _checks.tensor("tensor", tensor)
+    g = group_of(group, "gather_single")
+    if g is None:
+        return None
+    root = root_of(g, dst, group_dst, default=0)
+    if (g._rank == root) is (gather_tensor is None):
+        wanted = "on the destination rank" if g._rank == root else "on no other rank"
+        raise ValueError(f"Argument ``gather_tensor`` must be specified {wanted}.")
+    tell_place()
+    later = async_op or g._collected is not None
+    into = () if gather_tensor is None else (gather_tensor,)
+    return _given(g, api.group_gather(g._handle, into, tensor, root, later), later, into)
 
 
 def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
-    """Gives each rank its entry of rank `src`'s `scatter_list`."""
-    _tensor("tensor", tensor)
-    root = group_src if src is None else src
-    return _done("scatter", group, async_op, root, to=tensor, source=scatter_list)
+    """Gives each rank its entry of rank `src`'s (default 0) `scatter_list`."""
+    _checks.tensor("tensor", tensor)
+    if scatter_list:
+        _checks.tensors("scatter_list", scatter_list)
+        _checks.one_dtype(tensor, *scatter_list)
+    g = group_of(group, "scatter")
+    if g is None:
+        return None
+    root = root_of(g, src, group_src, default=0)
+    _checked_list(g, root, "scatter_list", "source", scatter_list, tensor)
+    tell_place()
+    later, given = async_op or g._collected is not None, scatter_list or ()
+    return _given(g, api.group_scatter(g._handle, tensor, given, root, later), later, (tensor,))
 
 
-def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=False):
+def reduce_scatter(output, input_list, op=_SUM, group=None, async_op=False):
     """Gives each rank the reduction of its entry of the ranks' lists."""
-    return _done("reduce_scatter", group, async_op, to=output, source=input_list)
+    _checks.tensor("output", output)
+    _checks.tensors("input_list", input_list)
+    _checks.one_dtype(output, *input_list)
+    g = group_of(group, "reduce_scatter")
+    if g is None:
+        return None
+    _checks.one_per_rank("reduce_scatter", input_list, g._size)
+    _checks.one_shape("reduce_scatter", input_list, output)
+    word, factor = words_of(op)
+    tell_place()
+    later = async_op or g._collected is not None
+    handle = api.group_reduce_scatter(g._handle, output, input_list, word, factor, later)
+    return _given(g, handle, later, (output,))
 
 
-def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
+def reduce_scatter_tensor(output, input, op=_SUM, group=None, async_op=False):
     """Gives each rank the reduction of its part of the ranks' tensors."""
-    return _done("reduce_scatter_tensor", group, async_op, to=output, source=input)
+    _checks.tensor("output", output)
+    _checks.tensor("input", input)
+    g = group_of(group, "reduce_scatter_tensor")
+    if g is None:
+        return None
+    word, factor = words_of(op)
+    tell_place()
+    later = async_op or g._collected is not None
+    handle = api.group_reduce_scatter(g._handle, output, (input,), word, factor, later)
+    return _given(g, handle, later, (output,))
 
 
 def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
     """Gives rank j what rank i has at j, for all of them."""
-    lists = {"to": output_tensor_list, "source": input_tensor_list}
-    return _done("all_to_all", group, async_op, **lists)
+    _checks.tensors("output_tensor_list", output_tensor_list)
+    _checks.tensors("input_tensor_list", input_tensor_list)
+    _checks.one_dtype(*output_tensor_list, *input_tensor_list)
+    g = group_of(group, "all_to_all")
+    if g is None:
+        return None
+    _checks.one_per_rank("all_to_all", output_tensor_list, g._size)
+    _checks.one_per_rank("all_to_all", input_tensor_list, g._size)
+    tell_place()
+    later = async_op or g._collected is not None
+    lists = output_tensor_list, input_tensor_list
+    handle = api.group_all_to_all(g._handle, *lists, None, None, later)
+    return _given(g, handle, later, output_tensor_list)
 
 
 def all_to_all_single(
     output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False
 ):
-    """`all_to_all` over parts of one tensor."""
-    return _done("all_to_all_single", group, async_op, to=output, source=input)
+    """`all_to_all` over rows of one tensor: alike many for each rank, or as the sizes say."""
+    _checks.tensor("output", output)
+    _checks.tensor("input", input)
+    _checks.one_dtype(output, input)
+    g = group_of(group, "all_to_all_single")
+    if g is None:
+        return None
+    splits = [[int(n) for n in sizes] if sizes else None
+              for sizes in (output_split_sizes, input_split_sizes)]  # fmt: skip
+    tell_place()
+    later = async_op or g._collected is not None
+    handle = api.group_all_to_all(g._handle, (output,), (input,), *splits, later)
+    return _given(g, handle, later, (output,))
 
 
 def barrier(group=None, async_op=False, device_ids=None, timeout=None):
-    """Waits for all ranks."""
-    return _done("barrier", group, async_op)
+    """Waits until all ranks have come, at most `timeout`, or as long as the group's calls may
+    take."""
+    g = group_of(group, "barrier")
+    if g is None:
+        return None
+    tell_place()
+    if timeout is not None:
+        return _barrier_within(g, seconds(timeout), async_op)
+    later = async_op or g._collected is not None
+    return _given(g, api.group_barrier(g._handle, later), later, ())
+
+
+def _barrier_within(group, limit, async_op=False):
+    """With a deadline of its own, so that its failure names who is missing."""
+    api.group_set_timeout(group._handle, limit)
+    try:
+        return _given(group, api.group_barrier(group._handle, async_op), async_op, ())
+    finally:
+        api.group_set_timeout(group._handle, group._timeout.total_seconds())
 
 
 def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
-    """Waits for all ranks."""
-    member(group)
+    """Waits until all ranks have come; the error names all that have not."""
+    g = group_of(group, "monitored_barrier")
+    if g is None:
+        return
+    if isinstance(timeout, (int, float)):
+        timeout = datetime.timedelta(seconds=timeout)
+    tell_place()
+    _barrier_within(g, (g._timeout if timeout is None else timeout).total_seconds())
 
 
-def _place(objects, value):
-    if len(objects) != 1:
-        raise RuntimeError(f"expected a list with one object per rank (1), got {len(objects)}")
-    objects[0] = copy.deepcopy(value)
-
-
-def all_gather_object(object_list, obj, group=None, weights_only=False):
-    """Fills `object_list` with every rank's object."""
-    member(group)
-    _place(object_list, obj)
-
-
-def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=None, **_):
-    """Fills `object_gather_list` on rank `dst`."""
-    member(group)
-    check_rank("gather_object", group_dst if dst is None else dst)
-    _place([] if object_gather_list is None else object_gather_list, obj)
-
-
-def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None, **_):
-    """Leaves rank `src`'s objects in `object_list`."""
-    member(group)
-    check_rank("broadcast_object_list", group_src if src is None else src)
-
-
-def scatter_object_list(scatter_object_output_list, scatter_object_input_list=None, src=None,
-                        group=None, group_src=None, **_):  # fmt: skip
-    """Gives each rank its entry of rank `src`'s list."""
-    member(group)
-    check_rank("scatter_object_list", group_src if src is None else src)
-    given = scatter_object_input_list or []
-    if len(given) != 1:
-        raise RuntimeError(f"expected a list with one object per rank (1), got {len(given)}")
-    _place(scatter_object_output_list, given[0])
+all_gather_single = _all_gather_base = all_gather_into_tensor
+gather_into_tensor = gather_single
+reduce_scatter_single = _reduce_scatter_base = reduce_scatter_tensor

@@ -1,167 +1,252 @@
-"""The default process group: how it is asked for, and what it says of itself."""
+"""Process groups as objects, which of them there are, and what they say of themselves. The default
+group is the whole job; the ranks that programs name are those of the job."""
 
+import datetime
 import os
+import queue
+import threading
 
-_BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl")
+from .._deprecated import warn
+from .._gen import api
+
+default_pg_timeout = datetime.timedelta(minutes=30)
+_NCCL_TIMEOUT = datetime.timedelta(minutes=10)
 
 
 class ProcessGroup:
-    """A group of ranks; here always the one of this process."""
+    """A group of ranks that call the same collectives in the same order; `init_process_group` and
+    `new_group` make it."""
 
-    def __init__(self, backend, name):
-        self._backend, self.group_name = backend, name
+    def __init__(self, handle, backend, name, timeout, trusted, desc="undefined", device=None):
+        self._handle, self._backend = handle, backend
+        self._rank, self._size = api.group_rank(handle), api.group_size(handle)
+        self._ranks = [api.group_world_rank(handle, r) for r in range(self._size)]
+        self._timeout = timeout
+        self._trusted = trusted  # every rank is on this machine
+        self._collected = None  # works of a block that waits for them together
+        self._watched = None  # works that somebody wants to be told of
+        self.group_name, self.group_desc, self.bound_device_id = name, desc, device
 
     def rank(self):
-        return 0
+        """This process in the group."""
+        return self._rank
 
     def size(self):
-        return 1
+        """The number of ranks."""
+        return self._size
 
     def name(self):
+        """The backend."""
         return self._backend
+
+    def _get_backend_name(self):
+        return self._backend
+
+    def _watch(self, work, then):
+        """Calls `then(work)` on a thread of the group's own when the work has ended."""
+        if self._watched is None:
+            self._watched = queue.SimpleQueue()
+            thread = threading.Thread(target=_wait_for_each, args=(self._watched,), daemon=True)
+            thread.start()
+        self._watched.put((work, then))
+
+    def _end(self):
+        if self._watched is not None:
+            self._watched.put(None)
+        self._handle = None
+
+
+def _wait_for_each(works):
+    while (entry := works.get()) is not None:
+        work, then = entry
+        then(work)
+
+
+class GroupMember:
+    """What `new_group` returns on ranks that are not in the group."""
+
+    WORLD = None
+    NON_GROUP_MEMBER = -100
 
 
 class _Groups:
-    """The default group, as `group.WORLD`."""
+    """All groups of this process, and the default one as `group.WORLD`."""
 
-    world = None
-    count = 0
+    def __init__(self):
+        self.world = None
+        self.count = 0  # of groups, the same on all ranks: it names the next one
+        self.of_members = {}  # the same of groups that only their members make, by their ranks
+        self.others = {}  # by name
 
-    WORLD = property(lambda self: self.world)
+    @property
+    def WORLD(self):
+        return self.world
+
+    @WORLD.setter
+    def WORLD(self, group):
+        self.world = group
+
+    def clear(self):
+        for group in (self.world, *self.others.values()):
+            if group is not None:
+                group._end()
+        self.__init__()
 
 
 group = _groups = _Groups()
 
 
-def _of_environment(name):
-    if name not in os.environ:
-        raise ValueError(
-            "Error initializing torch.distributed using env:// rendezvous: environment variable "
-            f"{name} expected, but not set"
-        )
-    return os.environ[name]
-
-
-def _rank_and_size(init_method, rank, world_size, store):
-    """Rank and size as given, else as the environment says where the method is env://."""
-    if store is None and (init_method is None or init_method.startswith("env://")):
-        rank = int(_of_environment("RANK")) if rank == -1 else rank
-        world_size = int(_of_environment("WORLD_SIZE")) if world_size == -1 else world_size
-        _of_environment("MASTER_ADDR")
-        _of_environment("MASTER_PORT")
-    if rank < 0 or world_size < 1:
-        raise ValueError(
-            f"init_process_group needs a rank and a world_size, but got rank={rank} and "
-            f"world_size={world_size}"
-        )
-    return rank, world_size
-
-
-def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1,
-                       store=None, group_name="", pg_options=None, device_id=None):  # fmt: skip
-    """Makes the default group. `world_size` must be 1: processes do not talk to each other in this
-    version."""
-    if _groups.world is not None:
-        raise ValueError("trying to initialize the default process group twice!")
-    name = "gloo" if backend is None else str(backend).lower()
-    for part in name.split(","):
-        if part.rsplit(":", 1)[-1] not in _BACKENDS:
-            raise ValueError(f"Invalid backend: '{part}'. Expected one of: {', '.join(_BACKENDS)}")
-    rank, world_size = _rank_and_size(init_method, rank, world_size, store)
-    if world_size != 1:
-        raise NotImplementedError(
-            f"init_process_group: world_size={world_size} is unsupported; this version of flambeau "
-            "runs a group of one process\n  set WORLD_SIZE=1 and RANK=0, or use nn.DataParallel "
-            "for several devices of one process"
-        )
-    if rank != 0:
-        raise ValueError(f"init_process_group: rank {rank} is not in a group of 1")
-    _groups.world = ProcessGroup(name, group_name or "0")
-
-
-def destroy_process_group(group=None):
-    """Ends the default group."""
-    if _groups.world is None:
-        raise AssertionError("Process group cannot be None")
-    if group is None or group is _groups.world:
-        _groups.world = None
-
-
-def member(asked):
-    """The group asked for, or the default one."""
-    if _groups.world is None:
+def world():
+    """The default group."""
+    found = _groups.world
+    if found is None:
         raise ValueError(
             "Default process group has not been initialized, please make sure to call "
             "init_process_group."
         )
-    return _groups.world if asked is None else asked
+    return found
 
 
-def new_group(ranks=None, timeout=None, backend=None, **_):
-    """A further group; only `[0]` can be its ranks."""
-    world = member(None)
-    if ranks is not None and list(ranks) != [0]:
-        raise ValueError(f"new_group: ranks {list(ranks)} are not all in a group of 1")
-    _groups.count += 1
-    return ProcessGroup(backend or world.name(), str(_groups.count))
+def is_no_member(asked):
+    """Whether this rank got no group from `new_group`."""
+    return asked is not None and asked.__class__ is int and asked == GroupMember.NON_GROUP_MEMBER
+
+
+def group_of(asked, what):
+    """The group asked for, or the default one; None, with torch's warning, on a rank outside."""
+    if asked is None:
+        return _groups.world or world()
+    if asked.__class__ is ProcessGroup and asked._handle is not None:
+        return asked
+    if is_no_member(asked):
+        rank = world().rank()
+        warn(
+            f"Running {what} on global rank {rank} which does not belong to the given group."
+        )
+        return None
+    world()
+    raise ValueError(
+        f"Process group {asked} is not initialized in the world group map. Please initialize the "
+        "group first."
+    )
+
+
+def root_of(group, global_rank, group_rank, default=None):
+    """A rank that a call names, as one of the group."""
+    if group_rank is not None:
+        if global_rank is not None:
+            raise ValueError("Can't specify both group_rank and global_rank")
+        return group_rank
+    if global_rank is None:
+        if default is None:
+            raise ValueError("Must specify global_rank or group_rank")
+        return default
+    return global_rank if group is _groups.world else get_group_rank(group, global_rank)
+
+
+def seconds(timeout):
+    """A timeout as programs give it, in seconds."""
+    if not isinstance(timeout, datetime.timedelta):
+        raise TypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
+        )
+    return timeout.total_seconds()
+
+
+def default_timeout(backend):
+    """torch's, by the backend."""
+    return _NCCL_TIMEOUT if backend == "nccl" else default_pg_timeout
+
+
+def _registered(asked):
+    if asked is None:
+        return world()
+    if asked.__class__ is ProcessGroup and asked._handle is not None:
+        return asked
+    return None
 
 
 def get_rank(group=None):
-    """0: this process is the only one."""
-    return member(group).rank()
+    """This process in the group; -1 where it is not in it."""
+    world()
+    if is_no_member(group):
+        return -1
+    found = _registered(group)
+    if found is None:
+        raise ValueError(
+            f"Group {group} is not registered, please create group with "
+            "torch.distributed.new_group API"
+        )
+    return found._rank
 
 
 def get_world_size(group=None):
-    """1."""
-    return member(group).size()
+    """The number of ranks of the group; -1 where this process is not in it."""
+    world()
+    if is_no_member(group):
+        return -1
+    return group_of(group, "get_world_size")._size
 
 
 def get_backend(group=None):
-    """The name that the group was made with."""
-    return member(group).name()
+    """What the group was made with."""
+    found = _registered(group)
+    if found is None:
+        raise ValueError("Invalid process group specified")
+    return found._backend
 
 
-def get_group_rank(group, global_rank):
-    """The rank in `group` of a rank of the default group."""
-    check_rank("get_group_rank", global_rank)
-    return global_rank
+def get_backend_config(group=None):
+    """The same by kind of device."""
+    name = get_backend(group)
+    if ":" in name:
+        return name
+    return {"undefined": "cpu:gloo,cuda:nccl", "nccl": "cuda:nccl"}.get(
+        name, f"cpu:{name},cuda:{name}"
+    )
 
 
 def get_process_group_ranks(group):
-    """The ranks of a group."""
-    member(group)
-    return [0]
+    """The ranks of a group, as ranks of the job."""
+    return list(group_of(group, "get_process_group_ranks")._ranks)
 
 
-def check_rank(what, rank):
-    """Refuses ranks that are not in the group."""
-    if rank not in (None, 0):
-        raise RuntimeError(f"{what}: invalid root rank: {rank}; the group has one rank, 0")
+def get_group_rank(group, global_rank):
+    """The rank in `group` of a rank of the job."""
+    found = group_of(group, "get_group_rank")
+    if found is None or global_rank not in found._ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return found._ranks.index(global_rank)
 
 
-def is_available():
-    """Whether this package can be used at all."""
-    return True
+def get_global_rank(group, group_rank):
+    """The rank in the job of a rank of `group`."""
+    found = group_of(group, "get_global_rank")
+    if found is None or not 0 <= group_rank < found._size:
+        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+    return found._ranks[group_rank]
 
 
-def is_initialized():
-    """Whether the default group exists."""
-    return _groups.world is not None
+def get_pg_count():
+    """How many groups there are."""
+    return len(_groups.others) + (_groups.world is not None)
 
 
-def is_nccl_available():
-    """NCCL carries no collective of a group of one."""
-    return False
+def get_node_local_rank(fallback_rank=None):
+    """This process on its machine, as the launcher says it."""
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError(
+        "LOCAL_RANK is not in the environment: start the program with the launcher, or give "
+        "fallback_rank=0 where one process is all"
+    )
 
 
-is_mpi_available = is_nccl_available
-
-
-def is_gloo_available():
-    """The name is accepted; a group of one needs no transport."""
-    return True
-
-
-def is_torchelastic_launched():
-    """Whether a launcher started this process."""
-    return "TORCHELASTIC_RUN_ID" in os.environ
+def set_timeout(timeout, group=None):
+    """Changes how long each further call in the group may take."""
+    found = group_of(group, "set_timeout")
+    if found is not None:
+        api.group_set_timeout(found._handle, seconds(timeout))
+        found._timeout = timeout

@@ -1,6 +1,6 @@
 """Modules of `torch.distributed` for several ranks: unsupported, and here by name, because packages
 import them to ask whether a tensor or a module is one of theirs. Making an object or calling a
-function says that the process group has one rank."""
+function says that it is unsupported."""
 
 import sys
 import types
@@ -10,14 +10,13 @@ from ..nn.modules.module import Module
 from ._placements import Partial, Placement, Replicate, Shard, _StridedShard
 
 _WHY = (
-    "the process group has one rank, which has every tensor whole; "
-    "torch.nn.parallel.DistributedDataParallel runs there unchanged"
+    "every rank has its tensors whole in this version; "
+    "torch.nn.parallel.DistributedDataParallel trains a module on all ranks"
 )
 _PLACEMENTS = Partial, Placement, Replicate, Shard, _StridedShard
 _MODULES = {
     "_composable": "",
     "_composable.fsdp": "FSDPModule fully_shard",
-    "_functional_collectives": "AsyncCollectiveTensor all_to_all_single_autograd",
     "autograd": "backward context",
     "checkpoint": "FileSystemReader FileSystemWriter async_save load save",
     "checkpoint._consolidate_hf_safetensors": "consolidate_safetensors_files",
@@ -28,7 +27,6 @@ _MODULES = {
     "device_mesh": "DeviceMesh init_device_mesh",
     "fsdp": "CPUOffload CPUOffloadPolicy FSDPModule FullyShardedDataParallel(Module) "
     "MixedPrecision MixedPrecisionPolicy OffloadPolicy ShardingStrategy StateDictType fully_shard",
-    "nn": "RemoteModule(Module)",
     "optim": "PostLocalSGDOptimizer ZeroRedundancyOptimizer",
     "rpc": "RRef TensorPipeRpcBackendOptions init_rpc remote rpc_async rpc_sync shutdown",
     "tensor": "DTensor distribute_module distribute_tensor",
@@ -38,11 +36,6 @@ _MODULES = {
     "SequenceParallel parallelize_module",
     "tensor.placement_types": "",
 }
-
-
-def wait_tensor(tensor):
-    """The tensor itself: with one rank, results are there at once."""
-    return tensor
 
 
 def install():
@@ -59,4 +52,3 @@ def install():
         vars(module).update({k.__name__: k for k in _PLACEMENTS})
     for path in ("tensor", "tensor.experimental", "tensor.placement_types"):  # by their old names
         sys.modules[f"{__package__}._{path}"] = sys.modules[f"{__package__}.{path}"]
-    sys.modules[f"{__package__}._functional_collectives"].wait_tensor = wait_tensor

@@ -1,0 +1,158 @@
+"""How a job's group is made and left, and which backends there are."""
+
+import atexit
+import os
+
+from .._gen import api
+from ._backend import Backend
+from ._group import (
+    ProcessGroup,
+    _groups,
+    default_timeout,
+    is_no_member,
+    seconds,
+)
+
+
+def _host_of(store):
+    """Where a store's table is; None for one that only this machine reaches."""
+    while (inner := getattr(store, "underlying_store", None)) is not None:
+        store = inner
+    return getattr(store, "_host", None)
+
+
+def _on_this_machine(init_method, store):
+    """Whether ranks of another machine could not have come."""
+    if store is not None:
+        host = _host_of(store)
+    elif init_method.startswith("env://"):
+        host = os.environ.get("MASTER_ADDR", "")
+    elif init_method.startswith("tcp://"):
+        host = init_method[6:].split("?")[0].rpartition(":")[0]
+    else:
+        host = None
+    host = "localhost" if host is None else host.strip("[]").lower()
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _bound(device_id):
+    """The device of this rank, where it is named."""
+    from .._types import device
+
+    if device_id is None or isinstance(device_id, device):
+        return device_id
+    if isinstance(device_id, int):
+        return device("cuda", device_id)
+    raise TypeError(
+        f"init_process_group: expected device_id as a torch.device or an int, got {device_id!r}"
+    )
+
+
+def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1,
+                       store=None, group_name="", pg_options=None, device_id=None, _ranks=None,
+                       enable_reconfigure=False):  # fmt: skip
+    """Makes the default group: all ranks of the job call it, and it returns when all have come.
+
+    `init_method` says how they find each other: `env://` (the default; MASTER_ADDR, MASTER_PORT,
+    RANK and WORLD_SIZE of the environment), `tcp://host:port` or `file:///path`; or they have a
+    `store`."""
+    if _groups.world is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    if store is not None and init_method is not None:
+        raise AssertionError("Cannot specify both init_method and store.")
+    given = "" if backend is None else str(backend).lower()
+    timeout = default_timeout(given) if timeout is None else timeout
+    limit, device = seconds(timeout), _bound(device_id)
+    if store is None:
+        init_method = init_method or "env://"
+        handle = api.group_init(init_method, given, limit, int(rank), int(world_size))
+    else:
+        if rank < 0 or world_size < 1:
+            raise AssertionError(
+                "init_process_group: with a store, rank and world_size must be given, but got "
+                f"rank={rank} and world_size={world_size}"
+            )
+        handle = api.group_new(store._table(), int(rank), int(world_size), given, "", limit)
+    trusted = api.group_size(handle) == 1 or _on_this_machine(init_method, store)
+    _groups.world = ProcessGroup(
+        handle, given or "undefined", group_name or "0", timeout, trusted, "default_pg", device
+    )
+    _groups.count = 1
+    atexit.register(_leave)
+
+
+def _leave():
+    """Says goodbye, so that nobody misses this process. It waits for nobody."""
+    atexit.unregister(_leave)
+    if _groups.world is not None:
+        handle = _groups.world._handle
+        _groups.clear()
+        api.group_leave(handle)
+
+
+def destroy_process_group(group=None):
+    """Ends one group, or the default one and with it all. It waits for no other rank."""
+    if is_no_member(group):
+        return
+    if _groups.world is None:
+        raise AssertionError("Process group cannot be None")
+    if group is None or group is _groups.world:
+        _leave()
+        return
+    name = getattr(group, "group_name", None)
+    if _groups.others.get(name) is not group:
+        raise ValueError("Invalid process group specified")
+    del _groups.others[name]
+    group._end()
+
+
+def is_available():
+    """Whether this package can be used at all."""
+    return True
+
+
+def is_initialized():
+    """Whether the default group exists."""
+    return _groups.world is not None
+
+
+def is_backend_available(backend):
+    """Whether a backend's library is found, and there are devices for it."""
+    return api.backend_is_available(str(backend).lower())
+
+
+def is_gloo_available():
+    """Whether Gloo's library is found."""
+    return api.backend_is_available("gloo")
+
+
+def is_nccl_available():
+    """Whether tensors of GPUs can be reduced: of simulated ones, Gloo does it."""
+    return api.backend_is_available("nccl")
+
+
+def is_mpi_available():
+    """Whether an MPI library is found."""
+    return api.backend_is_available("mpi")
+
+
+def is_ucc_available():
+    """UCC is unsupported."""
+    return False
+
+
+is_xccl_available = is_ucc_available
+
+
+def is_torchelastic_launched():
+    """Whether a launcher started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def get_default_backend_for_device(device):
+    """The backend of a kind of device where none is named."""
+    kind = str(device).split(":")[0]
+    found = Backend.default_device_backend_map.get(kind)
+    if found is None:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return found

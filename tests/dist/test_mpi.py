@@ -1,0 +1,134 @@
+"""Groups over MPI: PyPI's mpich, whose library has the standard ABI, starts the ranks and moves their
+bytes. One start runs every collective; others end in each of the ways in which a rank can be lost."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+from tests.dist.launching import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+
+HEAD = """
+import os, sys, time
+sys.path.insert(0, os.path.join({root!r}, "tests", "harness"))
+import flambeau as torch
+import gen.api as api
+from flambeau import tensor
+api.library_directory_add(os.path.join(sys.prefix, "lib"))
+group = api.group_init("env://", backend="mpi", timeout={timeout})
+rank, size = api.group_rank(group), api.group_size(group)
+
+def failure(call):
+    begin = time.monotonic()
+    try:
+        call()
+    except torch.distributed.DistError as e:
+        return type(e).__name__, str(e), time.monotonic() - begin
+    raise SystemExit("the call did not fail")
+"""
+
+COLLECTIVES = """
+for dtype in torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8, torch.bool:
+    x = torch.full((5,), rank + 1).to(dtype)
+    api.group_all_reduce(group, [x])
+    assert x.double().tolist() == [1.0 if dtype == torch.bool else 6.0] * 5, (dtype, x)
+x = tensor([float(rank)])
+work = api.group_all_reduce(group, [x], op="max", async_op=True)
+api.work_wait(work)
+assert x.item() == 2
+flat = torch.zeros(3)
+api.group_all_gather(group, [flat], tensor([rank * 10.0]))
+assert flat.tolist() == [0, 10, 20]
+part = torch.zeros(2)
+api.group_reduce_scatter(group, part, [torch.arange(6.0)])
+assert part.tolist() == [rank * 6.0, rank * 6.0 + 3], part
+api.group_scatter(group, part, [torch.arange(6.0)] if rank == 1 else [], 1)
+assert part.tolist() == [rank * 2.0, rank * 2.0 + 1]
+api.group_broadcast(group, [part], 2)
+assert part.tolist() == [4, 5]
+api.group_gather(group, [flat] if rank == 0 else [], tensor([rank + 0.5]), 0)
+assert rank or flat.tolist() == [0.5, 1.5, 2.5]
+x = tensor([rank + 1.0])
+api.group_reduce(group, x, 2, op="avg")
+assert x.item() == (2 if rank == 2 else rank + 1)
+rows = torch.zeros(3, 2)
+api.group_all_to_all(group, [rows], [torch.full((3, 2), float(rank))])
+assert rows[:, 0].tolist() == [0, 1, 2]
+to, out = (rank + 1) % 3, torch.zeros(4)
+sent = api.group_send(group, torch.full((4,), float(rank)), to, 7)
+got = api.group_recv(group, out, tag=7)
+for work in sent, got:
+    api.work_wait(work)
+assert out.tolist() == [(rank + 2) % 3] * 4 and api.work_source(got) == (rank + 2) % 3
+some = api.group_split(group, [2, 0], backend="mpi", timeout=10)
+x = tensor([float(rank)])
+if rank != 1:
+    api.group_broadcast(some, [x], 0)
+    assert x.item() == 2
+api.group_barrier(group)
+print(f"rank {rank} is well", flush=True)
+"""
+
+
+def run(script: str, ranks: int = 3, timeout: float = 10):
+    text = HEAD.format(root=str(ROOT), timeout=timeout) + textwrap.dedent(script)
+    done = subprocess.run(
+        [MPIEXEC, "-n", str(ranks), sys.executable, "-c", text],
+        env=environment(FLAMBEAU_NUM_THREADS="1"), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_every_collective():
+    code, said = run(COLLECTIVES)
+    assert code == 0, said
+    assert all(f"rank {r} is well" in said for r in range(3)), said
+
+
+def test_ranks_that_call_different_things_are_named():
+    code, said = run(
+        """
+        x = torch.ones(4)
+        call = api.group_broadcast if rank == 0 else api.group_all_reduce
+        kind, text, seconds = failure(lambda: call(group, [x], *([0] if rank == 0 else [])))
+        assert seconds < 6 and kind == "CollectiveTimeoutError", (kind, seconds)
+        assert "broadcast(float32[4], root 0)" in text and "all_reduce(float32[4], sum)" in text
+        print(f"rank {rank} knows", flush=True)
+        os._exit(0)
+        """,
+        ranks=2,
+    )
+    assert said.count("knows") == 2, (code, said)
+
+
+def test_a_rank_that_does_not_come_is_named_at_the_deadline():
+    code, said = run(
+        """
+        if rank == 1:
+            time.sleep(4)
+            os._exit(0)
+        kind, text, seconds = failure(lambda: api.group_barrier(group))
+        assert 1 <= seconds < 3.5 and kind == "CollectiveTimeoutError", (kind, seconds)
+        assert "barrier() #1" in text and "rank 1: has called nothing yet" in text, text
+        print("rank 0 knows", flush=True)
+        os._exit(0)
+        """,
+        ranks=2,
+        timeout=1,
+    )
+    assert "rank 0 knows" in said, (code, said)
+
+
+def test_without_the_library_the_error_says_what_installs_it():
+    code = "import gen.api as api\napi.group_init('env://', backend='mpi')"
+    env = environment()
+    env["PYTHONPATH"] += f":{ROOT}/tests/harness"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60
+    )
+    assert "MPI was not found" in done.stderr, done.stderr
+    assert "libmpi_abi.so.1" in done.stderr and "pip install mpich" in done.stderr
