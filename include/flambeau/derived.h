@@ -16,6 +16,7 @@
 #include "flambeau/conv.h"
 #include "flambeau/creation.h"
 #include "flambeau/data.h"
+#include "flambeau/ddp.h"
 #include "flambeau/distance.h"
 #include "flambeau/distributed.h"
 #include "flambeau/embedding.h"
@@ -199,6 +200,9 @@ FLAM_DEFINE_INIT(flam_eye_options, FLAM_EYE_OPTIONS_INIT)
 
 #define FLAM_LOADER_OPTIONS_INIT {sizeof(flam_loader_options), 1, 0, 0, 0, 2, 0, 0, 0}
 FLAM_DEFINE_INIT(flam_loader_options, FLAM_LOADER_OPTIONS_INIT)
+
+#define FLAM_DDP_NEW_OPTIONS_INIT {sizeof(flam_ddp_new_options), 1, 1, 0, 0, 0, 0, 25, 1}
+FLAM_DEFINE_INIT(flam_ddp_new_options, FLAM_DDP_NEW_OPTIONS_INIT)
 
 #define FLAM_COSINE_SIMILARITY_OPTIONS_INIT {sizeof(flam_cosine_similarity_options), 1, 1e-8}
 FLAM_DEFINE_INIT(flam_cosine_similarity_options, FLAM_COSINE_SIMILARITY_OPTIONS_INIT)
@@ -2391,6 +2395,22 @@ FLAM_API flam_loader *flam_loader_retain(const flam_loader *loader);
  * - errors: none but those of a failed operand.
  */
 FLAM_BORROWED(loader) FLAM_API flam_loader *flam_loader_keep(flam_loader *loader);
+
+/** Adds a count, which is the caller's, whatever frames are open.
+ *
+ * - `ddp`: the handle.
+ * - returns: the same handle, which then needs one more release.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API flam_ddp *flam_ddp_retain(const flam_ddp *ddp);
+
+/** Moves a handle from the innermost frame to the one around it, or to the caller.
+ *
+ * - `ddp`: the handle.
+ * - returns: `ddp` itself, without another count.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_BORROWED(ddp) FLAM_API flam_ddp *flam_ddp_keep(flam_ddp *ddp);
 
 /** `flam_cosine_similarity` as a module: cosine of the angle between vectors, `x1 .
  *

@@ -17,6 +17,7 @@
 #include "flambeau/conv.h"
 #include "flambeau/creation.h"
 #include "flambeau/data.h"
+#include "flambeau/ddp.h"
 #include "flambeau/derived.h"
 #include "flambeau/device.h"
 #include "flambeau/distance.h"

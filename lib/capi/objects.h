@@ -27,6 +27,10 @@
 #include "optim/schedule.h"
 #include "tensor/state.h"
 
+namespace flambeau::dist {
+class Reducer;
+}
+
 struct flam_tensor_list : flambeau::RefCounted {
   explicit flam_tensor_list(std::vector<flambeau::Tensor> t) : tensors(std::move(t)) {}
   std::vector<flambeau::Tensor> tensors;  // undefined: a missing entry
@@ -60,6 +64,12 @@ struct flam_group : flambeau::RefCounted {
 struct flam_work : flambeau::RefCounted {
   explicit flam_work(flambeau::Ref<flambeau::dist::Work> w) : work(std::move(w)) {}
   flambeau::Ref<flambeau::dist::Work> work;
+};
+
+struct flam_ddp : flambeau::RefCounted {
+  explicit flam_ddp(flambeau::Ref<flambeau::dist::Reducer> r);  // both in ddp.cc
+  ~flam_ddp() override;
+  flambeau::Ref<flambeau::dist::Reducer> reducer;
 };
 
 // The way to withdraw a hook, wherever it is registered.

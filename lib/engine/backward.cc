@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -45,6 +47,8 @@ class Walk {
   void limit_to(TensorsView inputs);
   void run();
   bool reaches(const Tensor& t) const;
+  void add_after(std::function<void()> f) { after_.push_back(std::move(f)); }
+  Walk* outer = nullptr;  // the pass whose function began this one
   Tensors captured;
 
  private:
@@ -58,6 +62,7 @@ class Walk {
   Tensors apply(Node& node, Tensors& dy, bool onward);
   void conform_all(const Node& node, Tensors& dx);
   Tensor run_hooks(const SmallVector<Ref<TensorHook>, 1>& hooks, Tensor grad);
+  void finish();
 
   bool retain_, create_, accumulate_, limited_ = false;
   UnpackedValues unpacked_;
@@ -65,6 +70,7 @@ class Walk {
   std::unordered_map<const void*, Task> tasks_;
   std::vector<Edge> roots_;
   std::vector<Tensor> root_grads_;
+  std::vector<std::function<void()>> after_;
   struct Later {
     bool operator()(const Task* a, const Task* b) const { return order(a) < order(b); }
     static uint64_t order(const Task* t) {
@@ -378,15 +384,17 @@ bool Walk::reaches(const Tensor& t) const {
   return e && it != tasks_.end() && it->second.needed;
 }
 
-FLAM_THREAD_LOCAL const Walk* current_walk = nullptr;
+FLAM_THREAD_LOCAL Walk* current_walk = nullptr;
+const Carried<Walk*> carried_walk([]() -> Walk*& { return current_walk; });
 
 class RunningPass {
  public:
-  RunningPass(const Walk* walk, bool whole, UnpackedValues* unpacked)
+  RunningPass(Walk* walk, bool whole, UnpackedValues* unpacked)
       : before_(current_pass),
         mine_{++last, whole},
         walk_before_(current_walk),
         unpacked_before_(unpacked_values) {
+    walk->outer = current_walk;
     current_pass = &mine_;
     current_walk = walk;
     unpacked_values = unpacked;
@@ -401,7 +409,7 @@ class RunningPass {
  private:
   static inline std::atomic<uint64_t> last{0};
   const Pass *before_, mine_;
-  const Walk* const walk_before_;
+  Walk* const walk_before_;
   UnpackedValues* const unpacked_before_;
 };
 
@@ -426,6 +434,15 @@ void Walk::run() {
     throw;
   }
   used_.join();
+  finish();
+}
+
+// What is to be done then may ask for more.
+void Walk::finish() {
+  while (!after_.empty()) {
+    const auto functions = std::exchange(after_, {});
+    for (const auto& f : functions) f();
+  }
 }
 
 void Walk::run_all() {
@@ -450,6 +467,13 @@ Walk prepared(TensorsView roots, TensorsView grads, bool retain, bool create, bo
 }
 
 }  // namespace
+
+void after_pass(std::function<void()> f) {
+  check(current_walk, Code::internal, "after_pass: no backward pass runs on this thread");
+  Walk* outermost = current_walk;
+  while (outermost->outer) outermost = outermost->outer;
+  outermost->add_after(std::move(f));
+}
 
 bool backward_reaches(const Tensor& t) { return current_walk && current_walk->reaches(t); }
 

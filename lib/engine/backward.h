@@ -1,6 +1,7 @@
 // The backward walk.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <span>
 
 #include "tensor/tensor.h"
@@ -22,6 +23,10 @@ Tensors gradients(TensorsView roots, TensorsView grads, TensorsView inputs, bool
 
 // Lets a tensor that is no leaf keep its gradient.
 void retain_grad(const Tensor& t);
+
+// Calls f on this thread once all gradients are there of the outermost pass that runs on it: a pass
+// inside another is a part of that one. Not where it fails.
+void after_pass(std::function<void()> f);
 
 // Whether the pass that runs on this thread computes the gradient of t.
 bool backward_reaches(const Tensor& t);
