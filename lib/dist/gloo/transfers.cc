@@ -68,14 +68,16 @@ std::vector<int64_t> byte_counts(const flam_dist_call& call, const uint64_t* cou
   return result;
 }
 
-// Up to here one exchange of everything with everyone costs less than the turns of a ring.
-constexpr size_t kShort = 16 * 1024;
+// Up to here one exchange of everything with everyone costs less than the turns of a ring. Between
+// two it sends no more bytes than those turns.
+constexpr size_t kShort = 16 * 1024, kShortOfTwo = 256 * 1024;
 constexpr int kFewRanks = 8;
 
 }  // namespace
 
 void all_reduce(Communicator& c, const flam_dist_call& call) {
-  if (bytes(call) <= kShort && c.size() <= kFewRanks) return exchange_and_sum(c, call);
+  const size_t is_short = c.size() == 2 ? kShortOfTwo : kShort;
+  if (bytes(call) <= is_short && c.size() <= kFewRanks) return exchange_and_sum(c, call);
   auto o = options_of<::gloo::AllreduceOptions>(c, call);
   with_element(call, [&]<class T>(T) {
     if (call.in != call.out) o.setInput(reinterpret_cast<T*>(input(call)), call.count);
