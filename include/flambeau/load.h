@@ -558,6 +558,7 @@ struct flam_api_table {
       flam_pairwise_distance_options *);
   flam_module *(*nn_pairwise_distance)(const flam_pairwise_distance_options *);
   flam_tensor *(*pdist)(const flam_tensor *, double);
+  flam_bool (*backend_is_available)(const char *);
   flam_group *(*group_new)(const flam_store *, int64_t, int64_t, const flam_group_new_options *);
   flam_group *(*group_init)(const char *, const flam_group_init_options *);
   flam_group *(*group_split)(const flam_group *, const int64_t *, size_t, const
@@ -1695,6 +1696,30 @@ struct flam_api_table {
   void (*state_release)(flam_state *);
   flam_state *(*state_retain)(const flam_state *);
   flam_state *(*state_keep)(flam_state *);
+  flam_store *(*store_tcp)(const char *, int32_t, const flam_store_tcp_options *);
+  flam_store *(*store_file)(const char *, int64_t);
+  flam_store *(*store_hash)(void);
+  flam_store *(*store_prefix)(const char *, const flam_store *);
+  flam_store *(*store_clone)(const flam_store *);
+  void (*store_release)(flam_store *);
+  flam_store *(*store_retain)(const flam_store *);
+  flam_store *(*store_keep)(flam_store *);
+  flam_status (*store_set)(flam_store *, const char *, const uint8_t *, size_t);
+  flam_tensor *(*store_get)(flam_store *, const char *, double);
+  flam_status (*store_append)(flam_store *, const char *, const uint8_t *, size_t);
+  flam_status (*store_add)(flam_store *, const char *, int64_t, int64_t *);
+  flam_tensor *(*store_compare_set)(flam_store *, const char *, const uint8_t *, size_t, const
+      uint8_t *, size_t);
+  flam_status (*store_wait)(flam_store *, const char *const *, size_t, double);
+  flam_status (*store_ready)(flam_store *, const char *const *, size_t, double, flam_bool *);
+  flam_status (*store_check)(flam_store *, const char *const *, size_t, flam_bool *);
+  flam_status (*store_delete_key)(flam_store *, const char *, flam_bool *);
+  flam_status (*store_num_keys)(flam_store *, int64_t *);
+  double (*store_timeout)(const flam_store *);
+  flam_status (*store_set_timeout)(flam_store *, double);
+  int32_t (*store_port)(const flam_store *);
+  int64_t (*store_num_workers)(const flam_store *);
+  const char *(*store_describe)(const flam_store *);
   flam_stream *(*stream_new)(const flam_stream_options *);
   flam_stream *(*stream_current)(flam_device);
   flam_stream *(*stream_default)(flam_device);
@@ -1857,7 +1882,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1596];
+  flam_entry_ entries[1620];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1936,117 +1961,119 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
   FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
   FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, \
-  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, \
-  FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, \
+  FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
   FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_D_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_T_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, \
-  FLAM_N_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_T_, \
-  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_D_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_T_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, \
+  FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, \
+  FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, \
-  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_D_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -2169,19 +2196,20 @@ static const char *const flam_api_names_[] = {
     "flam_deterministic_fill_enabled", "flam_set_float32_matmul_precision",
     "flam_get_float32_matmul_precision", "flam_library_directory_add", "flam_library_report",
     "flam_environment", "flam_cosine_similarity", "flam_nn_cosine_similarity",
-    "flam_pairwise_distance", "flam_nn_pairwise_distance", "flam_pdist", "flam_group_new",
-    "flam_group_init", "flam_group_split", "flam_group_rank", "flam_group_size",
-    "flam_group_world_rank", "flam_group_backend", "flam_group_name", "flam_group_set_timeout",
-    "flam_group_leave", "flam_group_release", "flam_group_retain", "flam_group_keep",
-    "flam_group_set_place", "flam_group_all_reduce", "flam_group_reduce", "flam_group_broadcast",
-    "flam_group_all_gather", "flam_group_gather", "flam_group_scatter", "flam_group_reduce_scatter",
-    "flam_group_all_to_all", "flam_group_barrier", "flam_group_send", "flam_group_recv",
-    "flam_work_done", "flam_work_wait", "flam_work_source", "flam_work_release", "flam_work_retain",
-    "flam_work_keep", "flam_embedding_renorm_", "flam_embedding_bag", "flam_version",
-    "flam_version_require", "flam_error_code", "flam_error_message", "flam_error_message_in",
-    "flam_error_clear", "flam_error_take", "flam_error_restore", "flam_error_set",
-    "flam_error_payload", "flam_error_code_of", "flam_error_message_of", "flam_error_release",
-    "flam_error_retain", "flam_error_keep", "flam_frame_push", "flam_frame_leave", "flam_frame_pop",
+    "flam_pairwise_distance", "flam_nn_pairwise_distance", "flam_pdist",
+    "flam_backend_is_available", "flam_group_new", "flam_group_init", "flam_group_split",
+    "flam_group_rank", "flam_group_size", "flam_group_world_rank", "flam_group_backend",
+    "flam_group_name", "flam_group_set_timeout", "flam_group_leave", "flam_group_release",
+    "flam_group_retain", "flam_group_keep", "flam_group_set_place", "flam_group_all_reduce",
+    "flam_group_reduce", "flam_group_broadcast", "flam_group_all_gather", "flam_group_gather",
+    "flam_group_scatter", "flam_group_reduce_scatter", "flam_group_all_to_all",
+    "flam_group_barrier", "flam_group_send", "flam_group_recv", "flam_work_done", "flam_work_wait",
+    "flam_work_source", "flam_work_release", "flam_work_retain", "flam_work_keep",
+    "flam_embedding_renorm_", "flam_embedding_bag", "flam_version", "flam_version_require",
+    "flam_error_code", "flam_error_message", "flam_error_message_in", "flam_error_clear",
+    "flam_error_take", "flam_error_restore", "flam_error_set", "flam_error_payload",
+    "flam_error_code_of", "flam_error_message_of", "flam_error_release", "flam_error_retain",
+    "flam_error_keep", "flam_frame_push", "flam_frame_leave", "flam_frame_pop",
     "flam_set_leak_tracking_enabled", "flam_leak_tracking_enabled", "flam_leak_report",
     "flam_generator_new", "flam_generator_default", "flam_generator_manual_seed",
     "flam_generator_seed", "flam_generator_initial_seed", "flam_generator_offset",
@@ -2399,46 +2427,52 @@ static const char *const flam_api_names_[] = {
     "flam_ldexp_", "flam_ldexp_out", "flam_float_power", "flam_float_power_",
     "flam_float_power_out", "flam_state_new", "flam_state_set", "flam_state_get", "flam_state_size",
     "flam_state_name", "flam_state_tensor", "flam_state_data", "flam_state_tensors",
-    "flam_state_release", "flam_state_retain", "flam_state_keep", "flam_stream_new",
-    "flam_stream_current", "flam_stream_default", "flam_stream_from_native", "flam_stream_release",
-    "flam_stream_retain", "flam_stream_keep", "flam_stream_device", "flam_stream_id",
-    "flam_stream_priority", "flam_stream_native", "flam_stream_set_current", "flam_stream_push",
-    "flam_stream_query", "flam_stream_synchronize", "flam_stream_wait_stream",
-    "flam_stream_is_capturing", "flam_event_new", "flam_event_release", "flam_event_retain",
-    "flam_event_keep", "flam_event_device", "flam_event_record", "flam_event_wait",
-    "flam_event_query", "flam_event_synchronize", "flam_event_elapsed", "flam_tensor_release",
-    "flam_tensor_retain", "flam_tensor_keep", "flam_tensor_list_new", "flam_tensor_list_append",
-    "flam_tensor_list_data", "flam_tensor_list_size", "flam_tensor_list_get",
-    "flam_tensor_list_release", "flam_tensor_list_retain", "flam_tensor_list_keep",
-    "flam_tensor_dtype", "flam_tensor_device", "flam_tensor_dim", "flam_tensor_size",
-    "flam_tensor_sizes", "flam_tensor_strides", "flam_tensor_storage_offset", "flam_tensor_numel",
-    "flam_tensor_element_size", "flam_tensor_nbytes", "flam_tensor_use_count",
-    "flam_tensor_is_contiguous", "flam_tensor_is_wrapped_number", "flam_tensor_data_ptr",
-    "flam_tensor_fix_memory", "flam_tensor_host_data", "flam_tensor_mark_written",
-    "flam_tensor_version", "flam_tensor_is_pinned", "flam_tensor_pin_memory",
-    "flam_tensor_shares_storage", "flam_tensor_storage_data", "flam_tensor_storage_nbytes",
-    "flam_tensor_record_stream", "flam_tensor_from_data", "flam_tensor_from_blob",
-    "flam_tensor_to_host", "flam_tensor_item_f64", "flam_tensor_item_i64", "flam_tensor_set_data",
-    "flam_tensor_detach_data", "flam_tensor_requires_grad", "flam_tensor_set_requires_grad",
-    "flam_tensor_is_leaf", "flam_tensor_grad", "flam_tensor_set_grad", "flam_tensor_is_view",
-    "flam_tensor_base", "flam_tensor_is_inference", "flam_tensor_grad_fn_name",
-    "flam_tensor_format", "flam_set_default_dtype", "flam_get_default_dtype",
-    "flam_set_default_device", "flam_get_default_device", "flam_where", "flam_where_out",
-    "flam_where_f64", "flam_where_i64", "flam_clamp", "flam_clamp_", "flam_clamp_out",
-    "flam_clamp_f64", "flam_clamp_f64_", "flam_clamp_i64", "flam_clamp_i64_", "flam_clamp_min",
-    "flam_clamp_min_", "flam_clamp_min_out", "flam_clamp_min_f64", "flam_clamp_min_f64_",
-    "flam_clamp_min_i64", "flam_clamp_min_i64_", "flam_clamp_max", "flam_clamp_max_",
-    "flam_clamp_max_out", "flam_clamp_max_f64", "flam_clamp_max_f64_", "flam_clamp_max_i64",
-    "flam_clamp_max_i64_", "flam_masked_fill", "flam_masked_fill_", "flam_masked_fill_f64",
-    "flam_masked_fill_f64_", "flam_masked_fill_i64", "flam_masked_fill_i64_", "flam_lerp",
-    "flam_lerp_", "flam_lerp_out", "flam_lerp_f64", "flam_lerp_f64_", "flam_addcmul",
-    "flam_addcmul_", "flam_addcmul_out", "flam_addcdiv", "flam_addcdiv_", "flam_addcdiv_out",
-    "flam_nn_transformer_encoder_layer", "flam_nn_transformer_decoder_layer",
-    "flam_nn_transformer_encoder", "flam_nn_transformer_decoder", "flam_nn_transformer",
-    "flam_set_warning_callback", "flam_set_warning_descriptor", "flam_set_warn_always_enabled",
-    "flam_warn_always_enabled", "flam_check_output", "flam_hann_window", "flam_blackman_window",
-    "flam_bartlett_window", "flam_hamming_window", "flam_kaiser_window", "flam_cosine_window",
-    "flam_general_cosine_window", "flam_exponential_window", "flam_gaussian_window",
+    "flam_state_release", "flam_state_retain", "flam_state_keep", "flam_store_tcp",
+    "flam_store_file", "flam_store_hash", "flam_store_prefix", "flam_store_clone",
+    "flam_store_release", "flam_store_retain", "flam_store_keep", "flam_store_set",
+    "flam_store_get", "flam_store_append", "flam_store_add", "flam_store_compare_set",
+    "flam_store_wait", "flam_store_ready", "flam_store_check", "flam_store_delete_key",
+    "flam_store_num_keys", "flam_store_timeout", "flam_store_set_timeout", "flam_store_port",
+    "flam_store_num_workers", "flam_store_describe", "flam_stream_new", "flam_stream_current",
+    "flam_stream_default", "flam_stream_from_native", "flam_stream_release", "flam_stream_retain",
+    "flam_stream_keep", "flam_stream_device", "flam_stream_id", "flam_stream_priority",
+    "flam_stream_native", "flam_stream_set_current", "flam_stream_push", "flam_stream_query",
+    "flam_stream_synchronize", "flam_stream_wait_stream", "flam_stream_is_capturing",
+    "flam_event_new", "flam_event_release", "flam_event_retain", "flam_event_keep",
+    "flam_event_device", "flam_event_record", "flam_event_wait", "flam_event_query",
+    "flam_event_synchronize", "flam_event_elapsed", "flam_tensor_release", "flam_tensor_retain",
+    "flam_tensor_keep", "flam_tensor_list_new", "flam_tensor_list_append", "flam_tensor_list_data",
+    "flam_tensor_list_size", "flam_tensor_list_get", "flam_tensor_list_release",
+    "flam_tensor_list_retain", "flam_tensor_list_keep", "flam_tensor_dtype", "flam_tensor_device",
+    "flam_tensor_dim", "flam_tensor_size", "flam_tensor_sizes", "flam_tensor_strides",
+    "flam_tensor_storage_offset", "flam_tensor_numel", "flam_tensor_element_size",
+    "flam_tensor_nbytes", "flam_tensor_use_count", "flam_tensor_is_contiguous",
+    "flam_tensor_is_wrapped_number", "flam_tensor_data_ptr", "flam_tensor_fix_memory",
+    "flam_tensor_host_data", "flam_tensor_mark_written", "flam_tensor_version",
+    "flam_tensor_is_pinned", "flam_tensor_pin_memory", "flam_tensor_shares_storage",
+    "flam_tensor_storage_data", "flam_tensor_storage_nbytes", "flam_tensor_record_stream",
+    "flam_tensor_from_data", "flam_tensor_from_blob", "flam_tensor_to_host", "flam_tensor_item_f64",
+    "flam_tensor_item_i64", "flam_tensor_set_data", "flam_tensor_detach_data",
+    "flam_tensor_requires_grad", "flam_tensor_set_requires_grad", "flam_tensor_is_leaf",
+    "flam_tensor_grad", "flam_tensor_set_grad", "flam_tensor_is_view", "flam_tensor_base",
+    "flam_tensor_is_inference", "flam_tensor_grad_fn_name", "flam_tensor_format",
+    "flam_set_default_dtype", "flam_get_default_dtype", "flam_set_default_device",
+    "flam_get_default_device", "flam_where", "flam_where_out", "flam_where_f64", "flam_where_i64",
+    "flam_clamp", "flam_clamp_", "flam_clamp_out", "flam_clamp_f64", "flam_clamp_f64_",
+    "flam_clamp_i64", "flam_clamp_i64_", "flam_clamp_min", "flam_clamp_min_", "flam_clamp_min_out",
+    "flam_clamp_min_f64", "flam_clamp_min_f64_", "flam_clamp_min_i64", "flam_clamp_min_i64_",
+    "flam_clamp_max", "flam_clamp_max_", "flam_clamp_max_out", "flam_clamp_max_f64",
+    "flam_clamp_max_f64_", "flam_clamp_max_i64", "flam_clamp_max_i64_", "flam_masked_fill",
+    "flam_masked_fill_", "flam_masked_fill_f64", "flam_masked_fill_f64_", "flam_masked_fill_i64",
+    "flam_masked_fill_i64_", "flam_lerp", "flam_lerp_", "flam_lerp_out", "flam_lerp_f64",
+    "flam_lerp_f64_", "flam_addcmul", "flam_addcmul_", "flam_addcmul_out", "flam_addcdiv",
+    "flam_addcdiv_", "flam_addcdiv_out", "flam_nn_transformer_encoder_layer",
+    "flam_nn_transformer_decoder_layer", "flam_nn_transformer_encoder",
+    "flam_nn_transformer_decoder", "flam_nn_transformer", "flam_set_warning_callback",
+    "flam_set_warning_descriptor", "flam_set_warn_always_enabled", "flam_warn_always_enabled",
+    "flam_check_output", "flam_hann_window", "flam_blackman_window", "flam_bartlett_window",
+    "flam_hamming_window", "flam_kaiser_window", "flam_cosine_window", "flam_general_cosine_window",
+    "flam_exponential_window", "flam_gaussian_window",
 };
 
 static const char *flam_load_failed_(void *library, const char *problem, const char *what) {
@@ -2982,6 +3016,7 @@ const char *flam_library_load(const char *path) {
 #define flam_pairwise_distance (flam_api.pairwise_distance)
 #define flam_nn_pairwise_distance (flam_api.nn_pairwise_distance)
 #define flam_pdist (flam_api.pdist)
+#define flam_backend_is_available (flam_api.backend_is_available)
 #define flam_group_new (flam_api.group_new)
 #define flam_group_init (flam_api.group_init)
 #define flam_group_split (flam_api.group_split)
@@ -3941,6 +3976,29 @@ const char *flam_library_load(const char *path) {
 #define flam_state_release (flam_api.state_release)
 #define flam_state_retain (flam_api.state_retain)
 #define flam_state_keep (flam_api.state_keep)
+#define flam_store_tcp (flam_api.store_tcp)
+#define flam_store_file (flam_api.store_file)
+#define flam_store_hash (flam_api.store_hash)
+#define flam_store_prefix (flam_api.store_prefix)
+#define flam_store_clone (flam_api.store_clone)
+#define flam_store_release (flam_api.store_release)
+#define flam_store_retain (flam_api.store_retain)
+#define flam_store_keep (flam_api.store_keep)
+#define flam_store_set (flam_api.store_set)
+#define flam_store_get (flam_api.store_get)
+#define flam_store_append (flam_api.store_append)
+#define flam_store_add (flam_api.store_add)
+#define flam_store_compare_set (flam_api.store_compare_set)
+#define flam_store_wait (flam_api.store_wait)
+#define flam_store_ready (flam_api.store_ready)
+#define flam_store_check (flam_api.store_check)
+#define flam_store_delete_key (flam_api.store_delete_key)
+#define flam_store_num_keys (flam_api.store_num_keys)
+#define flam_store_timeout (flam_api.store_timeout)
+#define flam_store_set_timeout (flam_api.store_set_timeout)
+#define flam_store_port (flam_api.store_port)
+#define flam_store_num_workers (flam_api.store_num_workers)
+#define flam_store_describe (flam_api.store_describe)
 #define flam_stream_new (flam_api.stream_new)
 #define flam_stream_current (flam_api.stream_current)
 #define flam_stream_default (flam_api.stream_default)
