@@ -132,8 +132,8 @@ class GroupNorm(_Affine):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm over any number of positions; one process has nothing to share its statistics
-    with."""
+    """BatchNorm over any number of positions, in training with the statistics of the batches of all
+    ranks of a group."""
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True,
                  process_group=None, device=None, dtype=None, *, bias=True):  # fmt: skip
@@ -145,6 +145,16 @@ class SyncBatchNorm(_BatchNorm):
     def _check_input_dim(self, input):
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def forward(self, input):
+        from . import _synchronized  # where there is a group
+
+        self._check_input_dim(input)
+        if not self.training or not _synchronized.shares(self.process_group):
+            return super().forward(input)
+        if self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+        return _synchronized.batch_norm(self, input)
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):

@@ -1,59 +1,251 @@
-"""DistributedDataParallel over the default process group, which is one process here: the gradients
-of this rank are the mean over all ranks already."""
+"""DistributedDataParallel: a module whose gradients are the mean over a process group. The library
+reduces them in buckets while backward goes on (`flam_ddp_*`); here is what is Python's: torch's
+arguments and attributes, tensors in nested results, and buffers that programs replace."""
+
+import inspect
 
 from ... import distributed as dist
-from ..._on_demand import during
+from ..._gen import api
+from ..._torch import bfloat16, float16, is_grad_enabled
+from ...distributed.algorithms.join import Join, Joinable
+from ...futures import Future
 from ..modules.module import Module
+from . import _join, _sync
 from .scatter_gather import as_device, scatter_kwargs
 
+_UNSUPPORTED = (
+    "delay_all_reduce_named_params param_to_hook_all_reduce mixed_precision device_mesh "
+    "bucket_cap_mb_list"
+).split()
+_MIB = 1024 * 1024
+_IGNORED = "_ddp_params_and_buffers_to_ignore"
 
-class DistributedDataParallel(Module):
+
+class DistributedDataParallel(Module, Joinable):
     """Wraps `module` so that after `backward` every rank has the mean gradient. State-dict names
-    begin with `module.`, as in PyTorch. Options that only say how ranks talk to each other are
-    accepted."""
+    begin with `module.`, as in PyTorch."""
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0, broadcast_buffers=None,
                  init_sync=True, process_group=None, bucket_cap_mb=None,
                  find_unused_parameters=False, check_reduction=False, gradient_as_bucket_view=False,
-                 static_graph=False, **_):  # fmt: skip
+                 static_graph=False, *, forward_sync_buffers=None, **more):  # fmt: skip
         super().__init__()
-        dist.get_rank(process_group)  # says it where there is no group
-        parameters = [p for p in module.parameters() if p.requires_grad]
-        if not parameters:
-            raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameter "
-                "that requires a gradient."
-            )
-        if device_ids is not None and len(device_ids) > 1:
-            raise ValueError("device_ids can only be None or contain a single element.")
-        devices = {p.device for p in parameters}
-        if device_ids and (len(devices) > 1 or devices == {as_device("cpu")}):
-            raise ValueError(
-                "DistributedDataParallel device_ids and output_device arguments only work with "
-                f"single-device GPU modules, but got device_ids {device_ids}, output_device "
-                f"{output_device}, and module parameters {devices}."
-            )
-        self.module, self.dim, self.process_group = module, dim, process_group
+        Joinable.__init__(self)
+        _refuse(more)
+        self.process_group = dist.group.WORLD if process_group is None else process_group
+        self._ranks = dist.get_world_size(process_group)  # says it where there is no group
+        self.parameters_to_ignore = set(getattr(module, _IGNORED, ()))
+        mine = [(n, p) for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
+        devices = _checked_devices(
+            [p for _, p in mine if p.requires_grad], device_ids, output_device
+        )
+        self.module, self.dim = module, dim
         self.device_ids = [as_device(d) for d in device_ids] if device_ids else None
         self.output_device = output_device
         self.device = next(iter(devices))
-        self.broadcast_buffers = broadcast_buffers is None or broadcast_buffers
+        self.device_type, self.is_multi_device_module = self.device.type, len(devices) > 1
+        said = forward_sync_buffers if broadcast_buffers is None else broadcast_buffers
+        self.broadcast_buffers = said is None or bool(said)
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
+        self.bucket_bytes_cap_default = bucket_cap_mb is None
+        self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MIB)
+        self.require_forward_param_sync = True
+        self._divide_by_initial_world_size = True
+        self._couple(mine, init_sync)
+
+    def _couple(self, parameters, init_sync):
+        self._with_buffers = _sync.modules_with_buffers(self.module, self.parameters_to_ignore)
+        buffers = enumerate(_sync.buffers_of(self._with_buffers))
+        self._ddp = api.ddp_of(
+            self.process_group._handle,
+            _sync.named(parameters),
+            _sync.named((f"buffer {i}", b) for i, b in buffers),
+            init_sync,
+            False,
+            self.find_unused_parameters,
+            self.static_graph,
+            self.gradient_as_bucket_view,
+            self.bucket_bytes_cap / _MIB,
+            1 if self.bucket_bytes_cap_default else self.bucket_bytes_cap / _MIB,
+        )
         self.require_backward_grad_sync = True
 
+    def __getstate__(self):
+        dist.get_rank()
+        if self.process_group is not dist.group.WORLD:
+            raise RuntimeError(
+                "DDP Pickling/Unpickling are only supported when using DDP with the default "
+                "process group. That is, when you have called init_process_group and have not "
+                "passed process_group argument to DDP constructor"
+            )
+        kept = dict(vars(self))
+        for name in "process_group", "_ddp", "_with_buffers":
+            del kept[name]
+        return kept
+
+    def __setstate__(self, state):
+        dist.get_rank()
+        super().__setstate__(state)
+        self.process_group = dist.group.WORLD
+        self._couple(
+            [
+                (n, p)
+                for n, p in self.module.named_parameters()
+                if n not in self.parameters_to_ignore
+            ],
+            False,
+        )
+
+    # ---- steps
+
     def forward(self, *inputs, **kwargs):
+        recording = is_grad_enabled()
+        if self._join_config.enable:
+            _join.step(self, Join.notify_join_context(self))
+        elif self._with_buffers and self.will_sync_module_buffers():
+            self._sync_buffers(0)
+        api.ddp_prepare_forward(self._ddp)
         if self.device_ids:
             given, named = scatter_kwargs(inputs, kwargs, self.device_ids, self.dim)
             inputs, kwargs = (given[0], named[0]) if given else ((), {})
-        return self.module(*inputs, **kwargs)
+        result = self.module(*inputs, **kwargs)
+        self.require_forward_param_sync = recording and self._synchronizing
+        searched = self.find_unused_parameters and not self.static_graph
+        api.ddp_prepare_backward(self._ddp, _sync.tensors_in(result) if searched else ())
+        return result
+
+    @property
+    def require_backward_grad_sync(self):
+        """Whether gradients of the forwards to come are reduced."""
+        return self._synchronizing
+
+    @require_backward_grad_sync.setter
+    def require_backward_grad_sync(self, enabled):
+        self._synchronizing = bool(enabled)
+        api.ddp_set_sync(self._ddp, self._synchronizing)
 
     def no_sync(self):
-        """Gradients computed inside stay this rank's own until the next backward outside."""
-        return during(vars(self), require_backward_grad_sync=False)
+        """Gradients of forwards inside stay this rank's own, and add up until the next backward
+        outside."""
+        return _NoSync(self)
+
+    def _set_static_graph(self):
+        """Says that every step uses the same parameters the same number of times."""
+        if not self.static_graph:
+            api.ddp_set_static_graph(self._ddp)
+            self.static_graph = True
+
+    # ---- buffers
+
+    def will_sync_module_buffers(self):
+        """Whether the next forward begins with the buffers of another rank."""
+        return bool(
+            self.require_forward_param_sync and self.broadcast_buffers and self._with_buffers
+        )
+
+    def _sync_buffers(self, root):
+        if self._ranks > 1:
+            api.ddp_broadcast(self._ddp, _sync.buffers_of(self._with_buffers), root)
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module, params_and_buffers_to_ignore):
+        """Names of tensors of `module` that a later DistributedDataParallel leaves alone."""
+        setattr(module, _IGNORED, params_and_buffers_to_ignore)
+
+    # ---- hooks
+
+    def register_comm_hook(self, state, hook):
+        """Has `hook(state, bucket)` reduce the gradients: it returns a future of a tensor of the
+        bucket's size, which no other division follows. Once, before the first backward."""
+        _check_hook(hook)
+        from . import _buckets  # of programs that have a hook
+
+        _buckets.register(self, state, hook)
+
+    def _register_builtin_comm_hook(self, comm_hook_type):
+        kind = str(getattr(comm_hook_type, "name", comm_hook_type)).rpartition(".")[2]
+        dtypes = {"FP16_COMPRESS": float16, "BF16_COMPRESS": bfloat16}
+        if kind in dtypes:
+            api.ddp_compress(self._ddp, dtypes[kind])
+        elif kind != "ALLREDUCE":
+            raise ValueError(f"there is no built-in communication hook {comm_hook_type}")
+
+    # ---- uneven inputs
 
     def join(
         self, divide_by_initial_world_size=True, enable=True, throw_on_early_termination=False
     ):
-        """For ranks with different numbers of batches; one rank waits for nobody."""
-        return during({})
+        """A `with` block around a training loop whose number of steps differs between ranks."""
+        return Join(
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
+        )
+
+    def join_hook(self, **kwargs):
+        return _join.DDPJoinHook(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self):
+        return self.device
+
+    @property
+    def join_process_group(self):
+        return self.process_group
+
+
+class _NoSync:
+    def __init__(self, ddp):
+        self._ddp = ddp
+
+    def __enter__(self):
+        self._before = self._ddp.require_backward_grad_sync
+        self._ddp.require_backward_grad_sync = False
+
+    def __exit__(self, *_):
+        self._ddp.require_backward_grad_sync = self._before
+
+
+def _refuse(options):
+    for name, value in options.items():
+        if name in _UNSUPPORTED and value is not None:
+            raise NotImplementedError(f"DistributedDataParallel: {name} is unsupported")
+
+
+def _checked_devices(parameters, device_ids, output_device):
+    if not parameters:
+        raise RuntimeError(
+            "DistributedDataParallel is not needed when a module doesn't have any parameter "
+            "that requires a gradient."
+        )
+    if device_ids is not None and len(device_ids) > 1:
+        raise ValueError("device_ids can only be None or contain a single element.")
+    devices = {p.device for p in parameters}
+    if device_ids and (len(devices) > 1 or devices == {as_device("cpu")}):
+        raise ValueError(
+            "DistributedDataParallel device_ids and output_device arguments only work with "
+            f"single-device GPU modules, but got device_ids {device_ids}, output_device "
+            f"{output_device}, and module parameters {devices}."
+        )
+    return devices
+
+
+def _check_hook(hook):
+    if not callable(hook):
+        raise TypeError("Communication hook must be callable.")
+    signature, nothing = inspect.signature(hook), inspect.Signature.empty
+    said = (
+        signature.parameters["bucket"].annotation if "bucket" in signature.parameters else nothing
+    )
+    if said is not nothing and getattr(said, "__name__", said) not in (
+        "GradBucket",
+        "dist.GradBucket",
+    ):
+        raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
+    result = signature.return_annotation
+    if result is not nothing and "Future" not in str(result) and result is not Future:
+        raise ValueError(
+            "Communication hook: return annotation should be torch.futures.Future[torch.Tensor]."
+        )
