@@ -62,6 +62,8 @@ struct MpiLibrary {
   int (*Test)(mpi::Handle*, int*, mpi::Status*);
 };
 
+void mpi_open();  // and not initialised: says whether there is one
+
 // Opened and initialised. Throws Error(library missing) with the line that installs one, and
 // Error(unsupported) where MPI has ended already or serves one thread only.
 const MpiLibrary& mpi_library();

@@ -10,6 +10,7 @@
 #include "device/hal.h"
 #include "device/library.h"
 #include "device/runtime.h"
+#include "dist/mpi_library.h"
 
 namespace flambeau::dist {
 namespace {
@@ -63,7 +64,10 @@ Words parsed(const std::string& name) {
 const flam_dist_provider& provider(const std::string& word) {
   if (word == "local") return local_provider();
   if (word == "gloo") return gloo_provider();
-  if (word == "mpi") return mpi_provider();
+  if (word == "mpi") {
+    mpi_open();
+    return mpi_provider();
+  }
   if (word == "nccl") {
     if (hal::provider(DeviceType::cuda) == &hal::sim_table()) return gloo_provider();
     check(device_count(DeviceType::cuda) > 0, Code::no_gpu,

@@ -89,6 +89,27 @@ def test_every_collective():
     assert all(f"rank {r} is well" in said for r in range(3)), said
 
 
+def test_python_programs_start_by_mpirun_alone():
+    script = """
+    import flambeau as torch
+    import flambeau.distributed as dist
+    assert dist.is_mpi_available()
+    dist.init_process_group("mpi")
+    x = torch.ones(2)
+    dist.all_reduce(x)
+    objects = [None] * dist.get_world_size()
+    dist.all_gather_object(objects, {"rank": dist.get_rank()})
+    assert objects == [{"rank": 0}, {"rank": 1}] and x.tolist() == [2, 2], (objects, x)
+    dist.destroy_process_group()
+    print("well", flush=True)
+    """
+    done = subprocess.run(
+        [MPIEXEC, "-n", "2", sys.executable, "-c", textwrap.dedent(script)],
+        env=environment(FLAMBEAU_NUM_THREADS="1"), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stdout.count("well") == 2, done.stdout + done.stderr
+
+
 def test_ranks_that_call_different_things_are_named():
     code, said = run(
         """

@@ -4,6 +4,7 @@ import atexit
 import os
 
 from .._gen import api
+from . import _mpi
 from ._backend import Backend
 from ._group import (
     ProcessGroup,
@@ -63,9 +64,13 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
     given = "" if backend is None else str(backend).lower()
     timeout = default_timeout(given) if timeout is None else timeout
     limit, device = seconds(timeout), _bound(device_id)
+    if given == "mpi":
+        _mpi.look_beside_python()
     if store is None:
         init_method = init_method or "env://"
         handle = api.group_init(init_method, given, limit, int(rank), int(world_size))
+        if given == "mpi":
+            _mpi.share_key(handle)
     else:
         if rank < 0 or world_size < 1:
             raise AssertionError(
@@ -133,6 +138,7 @@ def is_nccl_available():
 
 def is_mpi_available():
     """Whether an MPI library is found."""
+    _mpi.look_beside_python()
     return api.backend_is_available("mpi")
 
 
