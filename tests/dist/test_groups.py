@@ -1,0 +1,200 @@
+"""Groups of some ranks, ranks as they are named in them, what is refused, and how ranks find each
+other."""
+
+import os
+import socket
+
+import pytest
+
+from tests.dist import ranks
+
+
+def refused(torch, dist, rank):
+    """What every rank says before anything is sent."""
+    x, both = torch.ones(2), [torch.zeros(2), torch.zeros(2)]
+    cases = [
+        (TypeError, "`tensor` of type torch.Tensor", lambda: dist.all_reduce(3)),
+        (TypeError, "`tensor_list` of type List", lambda: dist.all_gather(x, x)),
+        (TypeError, "ReduceOp.SUM, but got 'sum'", lambda: dist.all_reduce(x, op="sum")),
+        (RuntimeError, r"one tensor per rank \(3\), got 2", lambda: dist.all_gather(both, x)),
+        (RuntimeError, r"index 2 \(expected \(2,\)", lambda: dist.all_gather([*both, x[:1]], x)),
+        (ValueError, "different dtypes", lambda: dist.all_gather([*both, x.int()], x)),
+        (RuntimeError, "3 times", lambda: dist.all_gather_into_tensor(torch.ones(5), x)),
+        (RuntimeError, "invalid root rank: 9", lambda: dist.broadcast(x, 9)),
+        (RuntimeError, "invalid root rank: 9", lambda: dist.broadcast_object_list([1], 9)),
+        (ValueError, "both group_rank and", lambda: dist.broadcast(x, 0, group_src=0)),
+        (ValueError, "Must specify global_rank", lambda: dist.reduce(x)),
+        (ValueError, "should not be the same", lambda: dist.send(x, rank)),
+        (RuntimeError, "does not divide equally", lambda: dist.all_to_all_single(x, x)),
+        (ValueError, "type ``torch.distributed.isend``", lambda: dist.P2POp(dist.send, x, 0)),
+        (ValueError, "torch.distributed.P2POp", lambda: dist.batch_isend_irecv([3])),
+        (ValueError, "Rank 9 is out of range", lambda: dist.new_group([9])),
+        (ValueError, "duplicate entries", lambda: dist.new_group([0, 0])),
+        (ValueError, "less or equal to the world size", lambda: dist.new_group([0, 1, 2, 3])),
+        (ValueError, "Process group 3 is not init", lambda: dist.all_reduce(x, group=3)),
+        (ValueError, "twice", lambda: dist.init_process_group("gloo")),
+        (ValueError, "Invalid process group", lambda: dist.destroy_process_group(3)),
+        (TypeError, "datetime.timedelta, got 3", lambda: dist.new_group([0, 1, 2], timeout=3)),
+    ]
+    for kind, text, use in cases:
+        with pytest.raises(kind, match=text):
+            use()
+    root = "must be specified on destination rank" if rank == 0 else "NOT be specified"
+    with pytest.raises(ValueError, match=root):
+        dist.gather(x, None if rank == 0 else both, 0)
+
+
+def subgroups(torch, dist, rank, size):
+    outer, whole = dist.new_group([2, 0]), dist.new_group()
+    member = rank != 1
+    assert (outer == dist.GroupMember.NON_GROUP_MEMBER) is not member
+    assert dist.get_rank(outer) == [0, -1, 1][rank]
+    x = torch.tensor([float(rank + 1)])
+    if member:
+        assert dist.get_process_group_ranks(outer) == [0, 2] and outer.size() == 2
+        assert dist.get_group_rank(outer, 2) == 1 and dist.get_global_rank(outer, 1) == 2
+        with pytest.raises(ValueError, match="Global rank 1 is not part"):
+            dist.broadcast(x, 1, group=outer)
+        assert dist.all_reduce(x, group=outer) is None and x.item() == 4
+        dist.broadcast(x.fill_(rank), 2, group=outer)
+        assert x.item() == 2
+        dist.broadcast(x.fill_(rank), group=outer, group_src=0)
+        assert x.item() == 0
+        found = [None] * 2
+        dist.all_gather_object(found, rank, group=outer)
+        assert found == [0, 2]
+        if rank == 0:
+            dist.send(x.fill_(5), 2, group=outer)
+        else:
+            assert dist.recv(x, group=outer) == 0 and x.item() == 5
+    else:
+        for use in dist.all_reduce, dist.irecv, dist.barrier:
+            given = () if use is dist.barrier else (x,)
+            with pytest.warns(UserWarning, match="on global rank 1 which does not belong"):
+                assert use(*given, group=outer) is None
+    dist.all_reduce(x.fill_(1), group=whole)
+    assert x.item() == size
+    own = dist.new_group([rank], use_local_synchronization=True)
+    dist.all_reduce(x, group=own)
+    mine, made = dist.new_subgroups(1)
+    assert dist.get_process_group_ranks(mine) == [rank] and len(made) == size
+    part = dist.split_group(split_ranks=[[1, 0], [2]])
+    assert dist.get_process_group_ranks(part) == ([1, 0] if rank < 2 else [2])
+    dist.destroy_process_group(whole)
+    with pytest.raises(ValueError, match="is not initialized in the world group map"):
+        dist.barrier(group=whole)
+    assert isinstance(dist.group.WORLD, dist.ProcessGroup) and dist.get_pg_count() >= 3
+
+
+def objects(torch, dist, rank, size):
+    found = [None] * size
+    dist.all_gather_object(found, {"rank": rank, "data": "x" * (100 * rank)})
+    assert [f["rank"] for f in found] == [0, 1, 2] and len(found[2]["data"]) == 200
+    got = [None] * size if rank == 1 else None
+    dist.gather_object(torch.ones(2) * rank, got, dst=1)
+    assert rank != 1 or [g.tolist() for g in got] == [[0, 0], [1, 1], [2, 2]]
+    several = ["a", {3}, None] if rank == 2 else [0, 0, 0]
+    dist.broadcast_object_list(several, 2)
+    assert several == ["a", {3}, None]
+    out = [None]
+    dist.scatter_object_list(out, ["zero", (1,), [2] * 50] if rank == 0 else None)
+    assert out[0] == ["zero", (1,), [2] * 50][rank]
+    if rank == 0:
+        dist.send_object_list([1, "two"], 1)
+    elif rank == 1:
+        pair = [None, None]
+        assert dist.recv_object_list(pair, 0) == 0 and pair == [1, "two"]
+    # Bytes that rank 1 made with another key are not unpickled by anyone.
+    os.environ["FLAMBEAU_JOB_KEY"] = "another" if rank == 1 else "ours"
+    before = [None] * size
+    with pytest.raises(dist.DistError, match="was not made by it with this job's key"):
+        dist.all_gather_object(before, rank)
+    assert before == [None] * size
+    del os.environ["FLAMBEAU_JOB_KEY"]
+    dist.group.WORLD._trusted = False  # as on several machines
+    with pytest.raises(dist.DistError, match="set FLAMBEAU_JOB_KEY"):
+        dist.all_gather_object(before, rank)
+
+
+def names(dist, rank):
+    assert dist.get_backend() == "gloo" and dist.get_backend_config() == "cpu:gloo,cuda:gloo"
+    assert dist.is_gloo_available() and not dist.is_mpi_available()
+    assert dist.get_node_local_rank() == rank and dist.Backend("GLOO") == dist.Backend.GLOO
+    assert dist.ReduceOp.SUM != dist.ReduceOp.MIN and dist.ReduceOp.RedOpType.MAX.value == 4
+    assert dist._make_nccl_premul_sum(2.0) == dist.ReduceOp.PREMUL_SUM
+    assert dist.distributed_c10d._get_default_group() is dist.group.WORLD
+    with pytest.warns(FutureWarning, match="reduce_op` is deprecated"):
+        assert dist.reduce_op.SUM is dist.ReduceOp.SUM
+
+
+def everything(rank, size):
+    import flambeau as torch
+
+    dist = torch.distributed
+    dist.init_process_group("gloo")
+    refused(torch, dist, rank)
+    names(dist, rank)
+    subgroups(torch, dist, rank, size)
+    objects(torch, dist, rank, size)
+    dist.destroy_process_group()
+    assert not dist.is_initialized()
+    with pytest.raises(ValueError, match="has not been initialized"):
+        dist.all_reduce(torch.ones(1))
+
+
+def test_groups():
+    ranks.values(everything, 3)
+
+
+def by_devices(rank, size):
+    """Two kinds of backend, one after the other over the launcher's store."""
+    import flambeau as torch
+
+    dist = torch.distributed
+    assert dist.is_nccl_available()
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    with pytest.raises(RuntimeError, match="No backend type associated with device type cpu"):
+        dist.all_reduce(torch.ones(1))
+    found = [None] * size
+    dist.all_gather_object(found, rank)
+    assert found == [0, 1]
+    dist.destroy_process_group()
+    dist.init_process_group(device_id=torch.device("cuda", rank))
+    assert dist.get_backend() == "undefined"
+    for device in "cpu", "cuda":
+        x = torch.ones(1, device=device)
+        dist.all_reduce(x)
+        assert x.item() == 2
+    dist.destroy_process_group()
+    dist.init_process_group("cpu:gloo")
+    with pytest.raises(RuntimeError, match="No backend type associated with device type cuda"):
+        dist.all_reduce(torch.ones(1, device="cuda"))
+
+
+def test_backends_by_device():
+    ranks.values(by_devices, 2, FLAMBEAU_SIM="devices=2,memory=64MiB,as=cuda")
+
+
+def meets(rank, size, ways):
+    import flambeau as torch
+
+    dist = torch.distributed
+    for way in ways:
+        if way.startswith("store"):
+            store = dist.FileStore(way[6:], size)
+            dist.init_process_group("gloo", store=store, rank=rank, world_size=size)
+        else:
+            dist.init_process_group("gloo", init_method=way, rank=rank, world_size=size)
+        x = torch.ones(1)
+        dist.all_reduce(x)
+        assert x.item() == size and dist.group.WORLD._trusted
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+def test_ways_to_meet(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    ways = [f"file://{tmp_path}/one", f"store={tmp_path}/two", f"tcp://127.0.0.1:{port}"]
+    ranks.values(meets, 2, ways, TORCHELASTIC_USE_AGENT_STORE="False")
