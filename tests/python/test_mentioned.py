@@ -230,7 +230,6 @@ def test_modules_for_several_ranks(torch):
         lambda: init_device_mesh("cpu", (2,)),
         lambda: FullyShardedDataParallel(torch.nn.Linear(1, 1)),
         lambda: torch.distributed.rpc.init_rpc("x"),
-        lambda: torch.distributed.checkpoint.state_dict.get_model_state_dict(None),
     ):
         with pytest.raises(NotImplementedError, match="is unsupported: "):
             use()

@@ -41,4 +41,4 @@ __all__ = sorted(
 )
 
 _mentioned.install()
-__getattr__ = _loader(globals(), _BY_MODULE, "_functional_collectives distributed_c10d nn")
+__getattr__ = _loader(globals(), _BY_MODULE, "_functional_collectives checkpoint distributed_c10d elastic nn")

@@ -18,12 +18,6 @@ _MODULES = {
     "_composable": "",
     "_composable.fsdp": "FSDPModule fully_shard",
     "autograd": "backward context",
-    "checkpoint": "FileSystemReader FileSystemWriter async_save load save",
-    "checkpoint._consolidate_hf_safetensors": "consolidate_safetensors_files",
-    "checkpoint.default_planner": "DefaultLoadPlanner DefaultSavePlanner",
-    "checkpoint.hf_storage": "HuggingFaceStorageReader HuggingFaceStorageWriter",
-    "checkpoint.state_dict": "StateDictOptions get_model_state_dict get_optimizer_state_dict "
-    "get_state_dict set_model_state_dict set_optimizer_state_dict set_state_dict",
     "device_mesh": "DeviceMesh init_device_mesh",
     "fsdp": "CPUOffload CPUOffloadPolicy FSDPModule FullyShardedDataParallel(Module) "
     "MixedPrecision MixedPrecisionPolicy OffloadPolicy ShardingStrategy StateDictType fully_shard",

@@ -1,0 +1,56 @@
+"""Which values of a state dict are saved and loaded, as options. What torch's planners decide
+besides, by methods that a program overrides, is decided by the format here, so a class with one of
+those methods is refused: it would be ignored otherwise."""
+
+from ..._errors import UnsupportedError
+
+__all__ = ["DefaultLoadPlanner", "DefaultSavePlanner"]
+
+_METHODS = (
+    "set_up_planner create_local_plan create_global_plan finish_plan resolve_data transform_object "
+    "lookup_object load_bytes resolve_bytes resolve_tensor commit_tensor lookup_tensor "
+    "transform_tensor"
+).split()
+
+
+class _Planner:
+    def __init_subclass__(cls):
+        for name in _METHODS:
+            if name in vars(cls):
+                raise UnsupportedError(
+                    f"{cls.__name__}.{name}: planners of programs are unsupported; change the "
+                    "state dict before it is saved or after it is loaded"
+                )
+
+
+class DefaultSavePlanner(_Planner):
+    """`flatten_state_dict`: tensors in nested dictionaries and lists are saved by themselves, under
+    names such as `optimizer.state.0.exp_avg`. What ranks hold alike is always written once, spread
+    over them by bytes."""
+
+    def __init__(self, flatten_state_dict=True, flatten_sharded_tensors=True,
+                 dedup_replicated_tensors=None, dedup_save_to_lowest_rank=False,
+                 enable_plan_caching=False):  # fmt: skip
+        self.flatten_state_dict, self.lowest = flatten_state_dict, dedup_save_to_lowest_rank
+
+
+class DefaultLoadPlanner(_Planner):
+    """`allow_partial_load`: names that the checkpoint lacks keep their values."""
+
+    def __init__(
+        self, flatten_state_dict=True, flatten_sharded_tensors=True, allow_partial_load=False
+    ):
+        self.flatten_state_dict = flatten_state_dict
+        self.allow_partial_load = allow_partial_load
+
+
+def checked(planner, kind, what):
+    """The planner, or a new one; an error for what is none of ours."""
+    if planner is None:
+        return kind()
+    if not isinstance(planner, kind):
+        raise UnsupportedError(
+            f"{what}: a planner of type {type(planner).__name__} is unsupported; give a "
+            f"{kind.__name__}"
+        )
+    return planner

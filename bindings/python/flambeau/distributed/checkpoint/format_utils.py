@@ -1,0 +1,28 @@
+"""A checkpoint of a job as one file of `torch.save`'s, and back: in one process, which holds all of
+it in memory."""
+
+import os
+
+from ... import serialization
+from .filesystem import FileSystemReader, FileSystemWriter
+from .state_dict_loader import read_all
+from .state_dict_saver import save
+
+__all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
+
+
+def dcp_to_torch_save(dcp_checkpoint_dir, torch_save_path):
+    """Writes the checkpoint in a directory as the file that `torch.save` of the state dict would
+    have made, with every tensor whole."""
+    serialization.save(read_all(FileSystemReader(dcp_checkpoint_dir)), os.fspath(torch_save_path))
+
+
+def torch_save_to_dcp(torch_save_path, dcp_checkpoint_dir):
+    """Writes a file of `torch.save`'s as a checkpoint in a directory."""
+    found = serialization.load(os.fspath(torch_save_path), map_location="cpu", weights_only=True)
+    if not isinstance(found, dict):
+        raise ValueError(
+            f"{os.fspath(torch_save_path)} holds a {type(found).__name__}; a checkpoint is made of "
+            "a dict"
+        )
+    save(found, storage_writer=FileSystemWriter(dcp_checkpoint_dir), no_dist=True)
