@@ -31,6 +31,7 @@ _BY_MODULE = {
     "is_nccl_available is_torchelastic_launched is_ucc_available is_xccl_available",
     "_subgroups": "new_group new_subgroups new_subgroups_by_enumeration split_group",
     "_work": "Work",
+    "device_mesh": "DeviceMesh init_device_mesh",
 }
 _shown = {k: v for k, v in vars(_errors).items() if k.startswith("Dist")}
 globals().update(_shown)
@@ -41,4 +42,8 @@ __all__ = sorted(
 )
 
 _mentioned.install()
-__getattr__ = _loader(globals(), _BY_MODULE, "_functional_collectives checkpoint distributed_c10d elastic nn")
+__getattr__ = _loader(
+    globals(),
+    _BY_MODULE,
+    "_functional_collectives checkpoint device_mesh distributed_c10d elastic nn optim tensor",
+)

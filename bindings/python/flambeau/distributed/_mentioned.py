@@ -18,10 +18,8 @@ _MODULES = {
     "_composable": "",
     "_composable.fsdp": "FSDPModule fully_shard",
     "autograd": "backward context",
-    "device_mesh": "DeviceMesh init_device_mesh",
     "fsdp": "CPUOffload CPUOffloadPolicy FSDPModule FullyShardedDataParallel(Module) "
     "MixedPrecision MixedPrecisionPolicy OffloadPolicy ShardingStrategy StateDictType fully_shard",
-    "optim": "PostLocalSGDOptimizer ZeroRedundancyOptimizer",
     "rpc": "RRef TensorPipeRpcBackendOptions init_rpc remote rpc_async rpc_sync shutdown",
     "tensor": "DTensor distribute_module distribute_tensor",
     "tensor.experimental": "implicit_replication local_map register_sharding",

@@ -1,0 +1,99 @@
+"""Meshes of four ranks in one and two dimensions: places, groups, slices, what is refused."""
+
+import functools
+
+from tests.dist import ranks
+
+
+def on_each_rank(rank, size):
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+    def message(call, *kinds):
+        try:
+            call()
+        except kinds as error:
+            return str(error)
+        return "nothing was raised"
+
+    grid = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    line = init_device_mesh("cpu", (size,))
+    dp, tp = grid["dp"], grid["tp"]
+    total = torch.tensor([float(rank)])
+    dist.all_reduce(total, group=dp.get_group())
+    row = torch.tensor([float(rank)])
+    dist.all_reduce(row, group=grid.get_group("tp"))
+    flat = grid._flatten("all")
+    swapped = DeviceMesh("cpu", [[3, 1], [2, 0]], mesh_dim_names=("a", "b"))
+    along = torch.empty(2)
+    dist.all_gather_into_tensor(along, torch.tensor([float(rank)]), group=swapped.get_group("a"))
+    part = DeviceMesh("cpu", [0, 2])
+    found = {
+        "initialized": dist.is_initialized(),
+        "coordinate": grid.get_coordinate(),
+        "local": [grid.get_local_rank("dp"), grid.get_local_rank(1), tp.get_local_rank()],
+        "sizes": [grid.size(), grid.size(0), dp.size(), flat.size(), list(grid.shape), grid.ndim],
+        "mesh": [grid.mesh.tolist(), dp.mesh.tolist(), tp.mesh.tolist(), flat.mesh.tolist()],
+        "sums": [total.item(), row.item()],
+        "ranks": [dist.get_process_group_ranks(g) for g in grid.get_all_groups()],
+        "along": along.tolist(),
+        "whole": line.get_group() is dist.group.WORLD,
+        "same": [grid["dp", "tp"] is grid, flat is grid._flatten("all"), grid["all"] is flat],
+        "part": part.get_coordinate(),
+        "equal": grid == init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp")),
+        "shown": [repr(grid), repr(line)],
+        "of group": DeviceMesh.from_group(dist.group.WORLD, "cpu").mesh.tolist(),
+        "refused": [
+            message(lambda: grid["pp"], KeyError),
+            message(lambda: grid["tp", "dp"], KeyError),
+            message(lambda: line["dp"], RuntimeError),
+            message(lambda: grid.get_group(), RuntimeError),
+            message(lambda: init_device_mesh("cpu", (8,)), RuntimeError),
+            message(lambda: init_device_mesh("cuda:0", (4,)), RuntimeError),
+            message(lambda: init_device_mesh("cpu", (4,), mesh_dim_names=("a", "b")), RuntimeError),
+            message(lambda: DeviceMesh("cpu", [0, 0]), RuntimeError),
+            message(lambda: DeviceMesh("cpu", [[0, 1], [2]]), ValueError),
+        ],
+    }
+    dist.destroy_process_group()
+    return found
+
+
+@functools.cache
+def found():
+    return ranks.values(on_each_rank, 4, timeout=60)
+
+
+def test_places():
+    for rank, one in enumerate(found()):
+        i, j = divmod(rank, 2)
+        assert one["initialized"] and one["coordinate"] == [i, j] and one["local"] == [i, j, j]
+        assert one["sizes"] == [4, 2, 2, 4, [2, 2], 2]
+        columns, rows = [j, j + 2], [2 * i, 2 * i + 1]
+        assert one["mesh"] == [[[0, 1], [2, 3]], columns, rows, [0, 1, 2, 3]]
+        assert one["part"] == ([[0, 2].index(rank)] if rank in (0, 2) else None)
+        assert one["equal"] and one["whole"] and one["same"] == [True] * 3
+        assert one["of group"] == [0, 1, 2, 3]
+
+
+def test_groups():
+    for rank, one in enumerate(found()):
+        i, j = divmod(rank, 2)
+        assert one["sums"] == [2.0 * j + 2, 4.0 * i + 1]
+        assert one["ranks"] == [[j, j + 2], [2 * i, 2 * i + 1]]
+        assert one["along"] == ([1.0, 0.0] if rank in (0, 1) else [3.0, 2.0])
+
+
+def test_refusals_and_text():
+    one = found()[0]
+    assert one["shown"] == ["DeviceMesh((dp=2, tp=2), 'cpu')", "DeviceMesh((dim_0=4), 'cpu')"]
+    for text, part in zip(
+        one["refused"],
+        ("Invalid mesh_dim_names ('pp',)", "ascending order", "Cannot slice a DeviceMesh without",
+         "Optional kwarg `mesh_dim`", "Mesh should not be bigger than default world size 4",
+         "Device type with index is not supported", "mesh_shape and mesh_dim_names should have",
+         "duplicate", "are no array"),
+        strict=True,
+    ):  # fmt: skip
+        assert part in text
