@@ -50,7 +50,8 @@ def compared(torch, kind, options, view, closure=False, scheduled=False):
 
     net, other = model(torch), model(torch)
     plain = kind(other.parameters(), **options)
-    zero = ZeroRedundancyOptimizer(net.parameters(), kind, parameters_as_bucket_view=view, **options)
+    made = dict(options, parameters_as_bucket_view=view)
+    zero = ZeroRedundancyOptimizer(net.parameters(), kind, **made)
     every = [None, None]
     if scheduled:
         every = [torch.optim.lr_scheduler.StepLR(o, 3, 0.5) for o in (plain, zero)]

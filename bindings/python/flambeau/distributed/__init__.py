@@ -45,5 +45,6 @@ _mentioned.install()
 __getattr__ = _loader(
     globals(),
     _BY_MODULE,
-    "_functional_collectives checkpoint device_mesh distributed_c10d elastic nn optim tensor",
+    "_functional_collectives _tensor checkpoint device_mesh distributed_c10d elastic nn optim "
+    "tensor",
 )

@@ -7,13 +7,11 @@ import types
 
 from .. import _refused
 from ..nn.modules.module import Module
-from ._placements import Partial, Placement, Replicate, Shard, _StridedShard
 
 _WHY = (
     "every rank has its tensors whole in this version; "
     "torch.nn.parallel.DistributedDataParallel trains a module on all ranks"
 )
-_PLACEMENTS = Partial, Placement, Replicate, Shard, _StridedShard
 _MODULES = {
     "_composable": "",
     "_composable.fsdp": "FSDPModule fully_shard",
@@ -21,12 +19,6 @@ _MODULES = {
     "fsdp": "CPUOffload CPUOffloadPolicy FSDPModule FullyShardedDataParallel(Module) "
     "MixedPrecision MixedPrecisionPolicy OffloadPolicy ShardingStrategy StateDictType fully_shard",
     "rpc": "RRef TensorPipeRpcBackendOptions init_rpc remote rpc_async rpc_sync shutdown",
-    "tensor": "DTensor distribute_module distribute_tensor",
-    "tensor.experimental": "implicit_replication local_map register_sharding",
-    "tensor._utils": "compute_local_shape_and_global_offset",
-    "tensor.parallel": "ColwiseParallel PrepareModuleInput PrepareModuleOutput RowwiseParallel "
-    "SequenceParallel parallelize_module",
-    "tensor.placement_types": "",
 }
 
 
@@ -39,8 +31,3 @@ def install():
         vars(module).update(_refused.names(f"torch.distributed.{path}", names, _WHY, Module=Module))
         parent, _, name = full.rpartition(".")
         setattr(sys.modules[parent], name, module)
-    for path in "tensor", "tensor.placement_types":
-        module = sys.modules[f"{__package__}.{path}"]
-        vars(module).update({k.__name__: k for k in _PLACEMENTS})
-    for path in ("tensor", "tensor.experimental", "tensor.placement_types"):  # by their old names
-        sys.modules[f"{__package__}._{path}"] = sys.modules[f"{__package__}.{path}"]

@@ -225,8 +225,8 @@ class DeviceMesh:
         dims = [self._names.index(name) for name in names]
         if dims != sorted(set(dims)):
             raise KeyError(
-                f"Invalid mesh_dim_names {names} specified. Mesh dim indices should be in ascending "
-                "order."
+                f"Invalid mesh_dim_names {names} specified. Mesh dim indices should be in "
+                "ascending order."
             )
         return self._of(self, [(d,) for d in dims], names, [self._groups[d] for d in dims])
 

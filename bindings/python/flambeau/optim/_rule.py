@@ -73,7 +73,7 @@ class RuleOptimizer(Optimizer):
     lack them are. `_order`: a group's options, where torch lists them otherwise than the
     constructor."""
 
-    _step_supports_amp_scaling = True
+    _step_supports_amp_scaling = _elementwise = True
     _name, _since, _order = None, {}, ""
     _cell_names = property(lambda self: _rule(self._name).numbers)
 

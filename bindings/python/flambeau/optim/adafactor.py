@@ -12,6 +12,7 @@ class Adafactor(RuleOptimizer):
     """Steps relative to the parameter's size, by factored second moments, with clipping."""
 
     _name = "Adafactor"
+    _elementwise = False
     _step_supports_amp_scaling = False
 
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0,

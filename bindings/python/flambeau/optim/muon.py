@@ -13,6 +13,7 @@ class Muon(RuleOptimizer):
     matrices need another optimizer."""
 
     _name = "Muon"
+    _elementwise = False
     _step_supports_amp_scaling = False
 
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True,

@@ -11,6 +11,7 @@ from .._deprecated import warn
 from .._tensor import Tensor
 from ..autograd import enable_grad, no_grad
 from ..utils.hooks import register
+from ._parts import update_parts
 from ._state import cell, packed, unpacked
 
 required = object()
@@ -36,6 +37,7 @@ class Optimizer:
     `params`)."""
 
     _cell_names = ("step",)  # state that is one f32 on the parameter's device
+    _elementwise = False  # whether an element's step asks nothing of the parameter's others
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
@@ -128,7 +130,9 @@ class Optimizer:
                 loss = closure()
         for group in self.param_groups:
             for params, grads in _alike(group["params"]):
-                if group.get("differentiable"):
+                if hasattr(params[0], "_local_tensor"):
+                    update_parts(self, group, params, grads)
+                elif group.get("differentiable"):
                     with enable_grad():
                         self._record(group, params, grads)
                 else:
@@ -286,9 +290,9 @@ def _alike(params):
     for p in params:
         grad = p.grad
         if grad is not None:
-            some = found.setdefault(
-                (_fast.flam_tensor_dtype(p._h), _fast.flam_tensor_device(p._h)), ([], [])
-            )
+            part = p._local_tensor if hasattr(p, "_local_tensor") else p
+            kind = _fast.flam_tensor_dtype(part._h), _fast.flam_tensor_device(part._h), part is p
+            some = found.setdefault(kind, ([], []))
             some[0].append(p)
             some[1].append(grad)
     return found.values()

@@ -13,7 +13,6 @@ from ..._deprecated import PACKAGE
 from ..._errors import Error
 from ..._gen import api
 from ..._gen.api import module_handle
-from ..parameter import is_lazy
 
 KEY = "_flam"
 
@@ -45,7 +44,7 @@ def _put(handle, module, name):
     if not _is_part_of_a_path(name):
         return
     if parameter is not None:
-        there = parameter._inside() if is_lazy(parameter) else parameter
+        there = parameter._inside() if hasattr(parameter, "_inside") else parameter
         api.module_name_parameter(handle, name, there)
     elif "_modules" in getattr(child, "__dict__", ()) and not _holds(child, module, set()):
         api.module_set_child(handle, name, handle_of(child))

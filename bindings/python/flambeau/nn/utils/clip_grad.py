@@ -58,7 +58,8 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     if empty and not parameters:
         warn("`parameters` is an empty generator, no gradient clipping will occur.")
     found = [p.grad for p in parameters if p.grad is not None]
-    if len({g.device for g in found}) > 1 or len({g.dtype for g in found}) > 1:
+    parts = any(hasattr(g, "_local_tensor") for g in found)  # the others' count, too
+    if parts or len({g.device for g in found}) > 1 or len({g.dtype for g in found}) > 1:
         total = get_total_norm(found, norm_type, error_if_nonfinite)
         clip_grads_with_norm_(parameters, max_norm, total)
         return total

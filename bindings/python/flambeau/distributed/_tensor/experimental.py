@@ -1,0 +1,3 @@
+"""`torch.distributed.tensor.experimental` by its old name."""
+
+from ..tensor.experimental import *  # noqa: F403

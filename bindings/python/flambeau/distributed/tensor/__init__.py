@@ -1,0 +1,14 @@
+"""`torch.distributed.tensor`: tensors that lie over the ranks of a mesh."""
+
+from ..._on_demand import loader as _loader
+from .._placements import Partial, Placement, Replicate, Shard
+from ..device_mesh import DeviceMesh, init_device_mesh
+from . import _rules  # noqa: F401, which tells DTensor
+from ._distribute import distribute_module, distribute_tensor
+from ._dtensor import DTensor
+
+__all__ = (
+    "DTensor DeviceMesh Partial Placement Replicate Shard distribute_module distribute_tensor "
+    "init_device_mesh"
+).split()
+__getattr__ = _loader(globals(), {}, "_utils experimental parallel placement_types")
