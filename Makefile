@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 BUILD := lib/build/build.sh
 VENV := .venv/bin
 
-.PHONY: help doctor build demo test lint fmt gen gen-check docs size asan tsan bench test-torch torch-env gpu-check install \
+.PHONY: help doctor build demo demo-ddp test lint fmt gen gen-check docs size asan tsan bench test-torch torch-env gpu-check install \
         dist wheel setup clean distclean
 
 help: ## this list
@@ -32,6 +32,10 @@ build: ## the library, its tests and the Python extension, into build/
 demo: ## train the digit classifier and print its accuracy and a memory report
 	@$(BUILD) $(if $(filter release,$(PRESET)),demo,$(PRESET)) $(CUDA) flambeau flambeau_python
 	@$(VENV)/python examples/python/digits.py
+
+demo-ddp: ## the same in two processes on this machine, each with half of every batch
+	@$(BUILD) $(if $(filter release,$(PRESET)),demo,$(PRESET)) $(CUDA) flambeau flambeau_python flambeau_gloo
+	@$(VENV)/python -m flambeau.distributed.run --nproc-per-node 2 examples/python/ddp.py
 
 test: ## everything: C++, C, Python, Rust, headers, ABI, lint, generated files; on cpu, sim and emu
 	@python3 lib/build/doctor.py test

@@ -32,13 +32,22 @@ Ref<Store> part_of(Ref<Store> store, int rank) {
   return prefix_store(cat_text("world/", number), std::move(store));
 }
 
+// Of its own, so that nobody else's wait stands before it. What the world asks is answered at once
+// or by a server that is stopped: then nobody who leaves waits long.
+Ref<Store> impatient(const Ref<Store>& store) {
+  Ref<Store> own = store->clone();
+  own->set_timeout(std::chrono::seconds(2));
+  return own;
+}
+
 std::string this_process() { return cat_text("process ", getpid(), " on ", host_name()); }
 
 }  // namespace
 
 World::World(Ref<Store> store, int rank, int size)
     : store_(part_of(std::move(store), rank)),
-      own_(size > 1 ? store_->clone() : nullptr),
+      own_(size > 1 ? impatient(store_) : nullptr),
+      said_(size > 1 ? impatient(store_) : nullptr),
       rank_(rank),
       size_(size) {}
 
@@ -46,7 +55,7 @@ World::World(Ref<Store> store, int rank, int size)
 Ref<World> World::join(Ref<Store> store, int rank, int size) {
   auto world = Ref<World>::adopt(new World(std::move(store), rank, size));
   if (size == 1) return world;
-  world->store_->will("event", cat_text("lost ", rank, ' ', this_process(), '\n'));
+  world->said_->will("event", cat_text("lost ", rank, ' ', this_process(), '\n'));
   std::thread([world] { world->watch(); }).detach();
   return world;
 }
@@ -58,8 +67,8 @@ void World::leave() noexcept {
     changed_.notify_all();
   }
   try {
-    store_->append("event", cat_text("left ", rank_, ' ', this_process(), '\n'));
-    store_->withdraw();
+    said_->append("event", cat_text("left ", rank_, ' ', this_process(), '\n'));
+    said_->withdraw();
   } catch (...) {  // the store is gone, and with it who would miss us
   }
 }
@@ -184,12 +193,15 @@ void World::compare_calls() {
 void World::store_is_gone(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (left_) return;
-  for (Group* group : groups_) group->end(store_error(*group, why), Group::When::soon);
+  // Without a launcher it is the first rank that holds it: groups of others can go on.
+  for (Group* group : groups_)
+    if (std::ranges::count(group->world_ranks(), 0))
+      group->end(store_error(*group, why), Group::When::soon);
 }
 
 void World::announce(const std::string& line) noexcept {
   try {
-    store_->append("event", line);
+    said_->append("event", line);
   } catch (...) {  // who cannot be told finds out by its own deadline
   }
 }
@@ -208,7 +220,7 @@ std::vector<std::string> World::whereabouts(const Group& group) {
     std::vector<std::string> all;
     for (const int32_t r : group.world_ranks()) {
       const std::string key = cat_text("at/", r);
-      all.push_back(store_->check({key}) ? store_->get(key, Millis(1000)) : std::string());
+      all.push_back(said_->check({key}) ? said_->get(key, Millis(1000)) : std::string());
     }
     return all;
   };

@@ -47,7 +47,7 @@ class World final : public RefCounted {
   std::string lost_among(const std::vector<int32_t>& ranks) const;
   void announce(const std::string& line) noexcept;
 
-  const Ref<Store> store_, own_;  // the thread's, which waits for itself
+  const Ref<Store> store_, own_, said_;  // the groups', the thread's, and what is said to others
   const int rank_, size_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
