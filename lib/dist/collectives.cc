@@ -1,6 +1,8 @@
 // See collectives.h.
 #include "dist/collectives.h"
 
+#include <algorithm>
+
 #include "dist/arithmetic.h"
 
 namespace flambeau::dist {
@@ -193,6 +195,9 @@ Ref<Work> all_to_all(Group& g, TensorsView outputs, TensorsView inputs,
   Call call;
   call.out_counts = counts(g, "output", outputs, output_splits);
   call.in_counts = counts(g, "input", inputs, input_splits);
+  if (const size_t own = size_t(std::max(g.rank(), 0)); call.in_counts[own] != call.out_counts[own])
+    fail(Code::shape, "all_to_all: rank ", own, " has ", call.in_counts[own],
+         " elements for itself, and room for ", call.out_counts[own]);
   check_alike("all_to_all", outputs, inputs[0]);
   check_alike("all_to_all", inputs, inputs[0]);
   call.what = what_of(Kind::all_to_all, inputs[0], 0);

@@ -1,4 +1,4 @@
-// Sums made where all terms have come. See exchange.h.
+// Sums made where all terms have come, and parts of different sizes. See exchange.h.
 #include "dist/gloo/exchange.h"
 
 #include <algorithm>
@@ -72,6 +72,47 @@ void reduce_scatter(Communicator& c, const flam_dist_call& call) {
     sum(c, call, static_cast<uint8_t*>(call.out) + at, in + c.rank() * part + at, terms.data(),
         stride, n);
   }
+}
+
+// Parts whose sizes two ranks see differently have different slots: they never meet, and the call
+// ends at its deadline instead of with a part that is short.
+void all_to_all(Communicator& c, const flam_dist_call& call) {
+  struct Part {
+    size_t at, bytes;
+  };
+  const auto parts = [&](const uint64_t* counts) {
+    std::vector<Part> all;
+    size_t at = 0;
+    for (int r = 0; r < c.size(); r++) {
+      all.push_back({at, (counts ? counts[r] : call.count) * call.element_size});
+      at += all.back().bytes;
+    }
+    return all;
+  };
+  const auto where = [&](const Part& part) {
+    return slot(Slots::parts, call.tag ^ part.bytes * 0x9e3779b97f4a7c15);
+  };
+  const std::vector<Part> out = parts(call.out_counts), in = parts(call.in_counts);
+  auto* from_here = static_cast<uint8_t*>(const_cast<void*>(call.in));
+  auto* into = static_cast<uint8_t*>(call.out);
+  const Buffer sent = c.buffer(from_here, in.back().at + in.back().bytes);
+  const Buffer received = c.buffer(into, out.back().at + out.back().bytes);
+  const std::chrono::milliseconds limit(call.timeout_ms);
+  int sends = 0, receives = 0;
+  for (int k = 1; k < c.size(); k++) {
+    const int to = (c.rank() + k) % c.size(), from = (c.rank() + c.size() - k) % c.size();
+    if (const Part& part = out[from]; part.bytes) {
+      received->recv(from, where(part), part.at, part.bytes);
+      receives++;
+    }
+    if (const Part& part = in[to]; part.bytes) {
+      sent->send(to, where(part), part.at, part.bytes);
+      sends++;
+    }
+  }
+  std::copy_n(from_here + in[c.rank()].at, in[c.rank()].bytes, into + out[c.rank()].at);
+  while (receives--) received->waitRecv(nullptr, limit);
+  while (sends--) sent->waitSend(nullptr, limit);
 }
 
 }  // namespace flambeau::gloo_adaptor

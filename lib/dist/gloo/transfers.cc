@@ -1,19 +1,16 @@
 // Gloo's collectives called with bytes, and what Gloo has no call for made of its sends: short sums
-// in one exchange, and sums of which each rank gets a part. Ranks' terms are added in the order of
+// in one exchange, sums of which each rank gets a part, and parts of different sizes. Ranks' terms are added in the order of
 // the ranks, so that a result does not depend on who came first and is the same on all of them.
 #include "dist/gloo/transfers.h"
 
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
-#include <gloo/alltoallv.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/gather.h>
 #include <gloo/reduce.h>
 #include <gloo/scatter.h>
 
-#include <algorithm>
-#include <numeric>
 
 #include "dist/gloo/exchange.h"
 
@@ -61,13 +58,6 @@ template <class Options> void set_reduction(Options& o, const flam_dist_call& ca
   });
 }
 
-std::vector<int64_t> byte_counts(const flam_dist_call& call, const uint64_t* counts, int size) {
-  std::vector<int64_t> result(size);
-  for (int r = 0; r < size; r++)
-    result[r] = int64_t((counts ? counts[r] : call.count) * call.element_size);
-  return result;
-}
-
 // Up to here one exchange of everything with everyone costs less than the turns of a ring. Between
 // two it sends no more bytes than those turns.
 constexpr size_t kShort = 16 * 1024, kShortOfTwo = 256 * 1024;
@@ -113,13 +103,6 @@ void all_gather(Communicator& c, const flam_dist_call& call) {
   o.setInput(input(call), bytes(call));
   o.setOutput(output(call), bytes(call) * c.size());
   ::gloo::allgather(o);
-}
-
-void all_to_all(Communicator& c, const flam_dist_call& call) {
-  auto o = options_of<::gloo::AlltoallvOptions>(c, call);
-  o.setInput(input(call), byte_counts(call, call.in_counts, c.size()));
-  o.setOutput(output(call), byte_counts(call, call.out_counts, c.size()));
-  ::gloo::alltoallv(o);
 }
 
 void gather(Communicator& c, const flam_dist_call& call) {

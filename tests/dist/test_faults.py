@@ -1,0 +1,157 @@
+"""What survivors of a job see: a rank that is killed, stops, calls something else, or leaves early.
+Each gets the right error before the deadline and two seconds more are over, says where the others
+are, and ends by itself."""
+
+import concurrent.futures
+import os
+import signal
+import time
+
+import pytest
+
+from tests.dist import ranks
+
+DEADLINE = 2.0
+
+
+def fail(rank, size, fault):
+    """The last rank has the fault; the others say what they got, and when."""
+    import datetime
+
+    import flambeau as torch
+
+    dist = torch.distributed
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=DEADLINE))
+    x, last = torch.ones(64, 32), rank == size - 1
+    dist.all_reduce(x)
+    work = dist.all_reduce(x, async_op=True) if fault == "async" and not last else None
+    if last:
+        if fault == "stopped":
+            time.sleep(0.8)  # it has said once where it is
+        if fault in ("killed", "async", "receives"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault == "stopped":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if fault == "leaves":
+            return None
+        if fault == "destroys":
+            dist.destroy_process_group()
+            return None
+    began = time.monotonic()
+    try:
+        if work is not None:
+            work.wait()
+        elif fault == "receives":
+            dist.recv(x, 2)
+        elif fault == "splits":
+            came = [3, 3, 1] if last else [1, 1, 1]  # rows from each rank, which sends one
+            dist.all_to_all_single(torch.empty(sum(came)), torch.ones(size), came, [1] * size)
+        elif fault == "calls other" and last:
+            dist.broadcast(x, 0)
+        elif fault == "objects":
+            objects = [None] * (size - last)  # a list that is too short on the last rank
+            dist.all_gather_object(objects, rank)
+        elif fault == "monitored" and last:
+            time.sleep(2.2)
+            dist.barrier()
+        elif fault == "monitored":
+            dist.monitored_barrier(timeout=datetime.timedelta(seconds=1))
+        else:
+            dist.all_reduce(x)
+    except (dist.DistBackendError, IndexError) as error:
+        seconds = time.monotonic() - began
+        found = [type(error).__name__, str(error), seconds]
+        if last:
+            return found
+        with pytest.raises(dist.DistBackendError):  # the group is over, and says so at once
+            dist.barrier()
+        assert fault != "async" or isinstance(work.exception(), dist.DistBackendError)
+        assert time.monotonic() - began < seconds + 0.2
+        return found
+    return None
+
+
+WANTED = {
+    "killed": ("PeerLostError", ["rank 2 ", "is gone", "process "]),
+    "async": ("PeerLostError", ["rank 2 ", "is gone"]),
+    "stopped": ("CollectiveTimeoutError", ["all_reduce(float32[64, 32], sum)", "rank 2: is silent"]),
+    "calls other": (
+        "CollectiveTimeoutError",
+        ["different collectives", "all_reduce(float32[64, 32], sum)", "broadcast(float32[64, 32], root 0)",
+         "test_faults.py:", " in fail"],
+    ),
+    "receives": ("PeerLostError", ["rank 2 ", "is gone"]),
+    "leaves": ("PeerLostError", ["rank 2 ", "has left the job"]),
+    "destroys": ("PeerLostError", ["rank 2 ", "has left the job"]),
+    "splits": ("CollectiveTimeoutError", ["all_to_all(float32[3])", "rank 2: waits in all_to"]),
+    "objects": ("PeerLostError", ["rank 2 ", "has left the job"]),
+    "monitored": ("CollectiveTimeoutError", ["barrier()", "rank 2: works"]),
+}  # fmt: skip
+ENDS = {"killed": -signal.SIGKILL, "async": -signal.SIGKILL, "receives": -signal.SIGKILL,
+        "stopped": None}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    """All faults, several at a time: they mostly wait."""
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        started = {
+            fault: pool.submit(ranks.run, fail, 3, fault, without=(2,) if fault == "stopped" else ())
+            for fault in WANTED
+        }
+        return {fault: found.result() for fault, found in started.items()}
+
+
+@pytest.mark.parametrize("fault", WANTED)
+def test_survivors_say_what_happened(outcomes, fault):
+    kind, texts = WANTED[fault]
+    *survivors, last = outcomes[fault]
+    assert last.code == ENDS.get(fault, 0), last.output
+    for one in survivors:
+        assert one.code == 0 and one.output == "", one.output
+        name, text, seconds = one.value
+        assert name == kind, text
+        for wanted in texts:
+            assert wanted in text, text
+        assert seconds < DEADLINE + 2, text
+
+
+def ends_without_a_word(rank, size, how):
+    import flambeau as torch
+
+    dist = torch.distributed
+    dist.init_process_group("gloo")
+    works = [dist.all_reduce(torch.ones(1000), async_op=True) for _ in range(3)]
+    futures = [work.get_future().then(lambda f: f.value()) for work in works]
+    if how == "raises" and rank == 1:
+        raise ValueError("of the program")
+    for future in futures:
+        future.wait()
+
+
+def test_programs_end_without_destroying_their_group():
+    first, second = ranks.run(ends_without_a_word, 2, "returns")
+    assert (first.code, first.output, second.code, second.output) == (0, "", 0, "")
+    first, second = ranks.run(ends_without_a_word, 2, "raises")
+    assert second.code == 1 and "ValueError: of the program" in second.output
+    assert first.code is not None and first.seconds < 15
+
+
+def never_meets(rank, size):
+    import datetime
+
+    import flambeau as torch
+
+    if rank == 1:
+        return None
+    began = time.monotonic()
+    limit = datetime.timedelta(seconds=1)
+    with pytest.raises(torch.distributed.DistError) as caught:
+        torch.distributed.init_process_group("gloo", timeout=limit)
+    assert time.monotonic() - began < 3 and not torch.distributed.is_initialized()
+    return str(caught.value)
+
+
+def test_a_rank_that_never_comes_is_waited_for_until_the_deadline():
+    text, _ = ranks.values(never_meets, 2)
+    assert "was not made" in text and "WORLD_SIZE" in text
