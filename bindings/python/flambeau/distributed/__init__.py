@@ -22,6 +22,7 @@ _BY_MODULE = {
     "_group": "ProcessGroup default_pg_timeout get_backend get_backend_config get_global_rank "
     "get_group_rank get_node_local_rank get_pg_count get_process_group_ranks get_rank "
     "get_world_size set_timeout",
+    "_grad_bucket": "BuiltinCommHookType GradBucket",
     "_objects": "all_gather_object broadcast_object_list gather_object recv_object_list "
     "scatter_object_list send_object_list",
     "_ops": "ReduceOp _make_nccl_premul_sum reduce_op supports_complex",
@@ -42,9 +43,8 @@ __all__ = sorted(
 )
 
 _mentioned.install()
-__getattr__ = _loader(
-    globals(),
-    _BY_MODULE,
-    "_functional_collectives _tensor checkpoint device_mesh distributed_c10d elastic nn optim "
-    "tensor",
+_MODULES = (
+    "_functional_collectives _tensor algorithms checkpoint device_mesh distributed_c10d elastic nn "
+    "optim tensor"
 )
+__getattr__ = _loader(globals(), _BY_MODULE, _MODULES)
