@@ -11,6 +11,11 @@
 namespace flambeau::dist {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+// Seconds for which a call may wait for a rank that has left: what it sent before arrives by then.
+constexpr double kPatience = 3;
+
 FLAM_THREAD_LOCAL const char* t_place = nullptr;
 
 struct KeyValues {
@@ -271,10 +276,14 @@ Group::Now Group::now() const {
 
 void Group::end(Error error, When when) {
   const std::lock_guard lock(mutex_);
-  pairs_go_on_ = when == When::calls_to_come && (!over_ || pairs_go_on_);
   if (!over_) over_ = std::move(error);
-  if (when == When::soon && !end_calls_from_) end_calls_from_ = std::chrono::steady_clock::now();
+  if (when == When::soon && !end_calls_from_) end_calls_from_ = Clock::now();
   if (when == When::now) abort_calls();
+}
+
+void Group::miss(Error error) {
+  const std::lock_guard lock(mutex_);
+  if (!leaver_) leaver_ = std::move(error);
 }
 
 void Group::leave() {
@@ -284,9 +293,13 @@ void Group::leave() {
 }
 
 void Group::hurry() {
+  const Now call = now();
   const std::lock_guard lock(mutex_);
-  if (end_calls_from_ && std::chrono::steady_clock::now() - *end_calls_from_ > std::chrono::seconds(1))
+  if (end_calls_from_ && Clock::now() - *end_calls_from_ > std::chrono::seconds(1)) abort_calls();
+  if (leaver_ && call.under_way && call.seconds > kPatience) {
+    if (!over_) over_ = leaver_;
     abort_calls();
+  }
 }
 
 void Group::abort_calls() {
@@ -313,7 +326,7 @@ Ref<Work> Group::begin(Call call) {
   check_device(call);
   {
     const std::lock_guard lock(mutex_);
-    if (!pairs_go_on_) throw_if_over();
+    throw_if_over();
   }
   return begin_pair(Ref<Group>::share(this), std::move(call));
 }

@@ -56,9 +56,12 @@ class Group final : public RefCounted {
   };
   Now now() const;
   // From any thread: every further call throws `error`. What is under way may still end well: not
-  // at all, for a second, or until its own deadline.
-  enum class When { now, soon, calls_to_come };
+  // at all, or for a second.
+  enum class When { now, soon };
   void end(Error error, When when);
+  // A rank has left, and has done its part of what it called: calls to come may still find what it
+  // sent; one that waits for more throws `error`.
+  void miss(Error error);
   void leave();  // the job: see World::leave
   void hurry();  // looks whether that second is over
 
@@ -103,10 +106,9 @@ class Group final : public RefCounted {
   bool busy_ = false, stop_ = false;
   int splits_ = 0;
   std::vector<std::pair<void*, Staged>> abandoned_;
-  std::optional<Error> over_;
+  std::optional<Error> over_, leaver_;
   std::optional<std::chrono::steady_clock::time_point> end_calls_from_;
   bool aborted_ = false;
-  bool pairs_go_on_ = false;  // over because a rank has left: others may still send to each other
 
   mutable std::mutex now_mutex_;
   struct {

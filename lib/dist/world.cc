@@ -135,11 +135,13 @@ void World::heed(const std::string& line) {
     std::string who;
     std::getline(words, who);
     lost_.emplace_back(rank, cat_text(left ? "has left the job (" : "is gone (", who, ")"));
-    // Who left has done its part of what is under way.
-    for (Group* group : groups_)
-      if (std::ranges::count(group->world_ranks(), rank))
-        group->end(left ? left_error(*group, rank, who) : lost_error(*group, rank, who),
-                   left ? Group::When::calls_to_come : Group::When::soon);
+    for (Group* group : groups_) {
+      if (!std::ranges::count(group->world_ranks(), rank)) continue;
+      if (left)
+        group->miss(left_error(*group, rank, who));
+      else
+        group->end(lost_error(*group, rank, who), Group::When::soon);
+    }
   } else if (kind == "over") {
     std::string name, text;
     words >> name >> std::ws;
