@@ -47,7 +47,10 @@ struct KeyValues {
 
 }  // namespace
 
-void set_place(std::string_view place) { t_place = place.empty() ? nullptr : intern(place); }
+void set_place(std::string_view place) {
+  if (t_place && place == t_place) return;  // a loop says the same each time
+  t_place = place.empty() ? nullptr : intern(place);
+}
 const char* place() { return t_place; }
 
 Group::Group(Ref<World> world, std::vector<int32_t> ranks, int rank, GroupOptions options)
