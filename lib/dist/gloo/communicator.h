@@ -23,9 +23,20 @@ class Communicator {
   std::unique_ptr<::gloo::transport::UnboundBuffer> buffer(void* data, size_t bytes) const {
     return context_->createUnboundBuffer(data, bytes);
   }
+  // Memory for what comes, kept from call to call: calls follow each other, and pages that are new
+  // each time cost more than what is copied there.
+  uint8_t* scratch(size_t bytes) {
+    if (scratch_bytes_ < bytes) {
+      scratch_.reset(new uint8_t[bytes]);
+      scratch_bytes_ = bytes;
+    }
+    return scratch_.get();
+  }
   void abort() noexcept;
 
  private:
+  std::unique_ptr<uint8_t[]> scratch_;
+  size_t scratch_bytes_ = 0;
   std::shared_ptr<::gloo::rendezvous::Context> context_;
 };
 

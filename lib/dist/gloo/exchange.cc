@@ -32,11 +32,9 @@ void sum(const Communicator& c, const flam_dist_call& call, uint8_t* out, const 
 
 void exchange_and_sum(Communicator& c, const flam_dist_call& call) {
   const size_t bytes = call.count * call.element_size;
-  // What is sent stays as it is until everyone has it, so the sum is made beside it.
-  std::vector<uint8_t> space((c.size() + 1) * bytes);
-  uint8_t* own = space.data() + c.size() * bytes;
-  std::copy_n(static_cast<const uint8_t*>(call.in), bytes, own);
-  const Buffer sent = c.buffer(own, bytes), received = c.buffer(space.data(), c.size() * bytes);
+  uint8_t* const terms = c.scratch(c.size() * bytes);
+  auto* const own = static_cast<uint8_t*>(const_cast<void*>(call.in));
+  const Buffer sent = c.buffer(own, bytes), received = c.buffer(terms, c.size() * bytes);
   const std::chrono::milliseconds limit(call.timeout_ms);
   const uint64_t where = slot(Slots::exchange, call.tag);
   for (int k = 1; k < c.size(); k++) {
@@ -45,8 +43,11 @@ void exchange_and_sum(Communicator& c, const flam_dist_call& call) {
     sent->send(to, where, 0, bytes);
   }
   for (int k = 1; k < c.size(); k++) received->waitRecv(nullptr, limit);
-  sum(c, call, static_cast<uint8_t*>(call.out), own, space.data(), bytes, call.count);
+  // The sum may be made over what is sent; of more than two terms it would be before its turn.
   for (int k = 1; k < c.size(); k++) sent->waitSend(nullptr, limit);
+  const uint8_t* mine = own;
+  if (c.size() > 2) mine = std::copy_n(own, bytes, terms + c.rank() * bytes) - bytes;
+  sum(c, call, static_cast<uint8_t*>(call.out), mine, terms, bytes, call.count);
 }
 
 void reduce_scatter(Communicator& c, const flam_dist_call& call) {
