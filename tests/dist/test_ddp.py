@@ -163,6 +163,95 @@ def test_unused_parameters_and_accumulation():
         assert found["two forwards"] == [3 + own, 4, 3 + own, 4]  # as torch: one forward, one mean
 
 
+def within(rank, size):
+    """Backward passes inside of others, copies, and gradients that stay views of the buckets."""
+    import copy
+
+    torch, dist = _begin()
+    from flambeau.utils.checkpoint import checkpoint
+
+    wrap, found = torch.nn.parallel.DistributedDataParallel, {}
+    x = (torch.ones(2, 3) * (rank + 1)).requires_grad_()
+
+    class Checkpointed(torch.nn.Module):
+        def __init__(self, times):
+            super().__init__()
+            torch.manual_seed(0)
+            self.times, self.a, self.b = times, torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+
+        def forward(self, x):
+            for _ in range(self.times):
+                x = checkpoint(self.a, x, use_reentrant=True)
+            return self.b(x)
+
+    for times, options in (1, {}), (2, {"static_graph": True}):
+        model = Checkpointed(times)
+        ddp = wrap(copy.deepcopy(model), bucket_cap_mb=1e-5, **options)
+        for _ in range(3):
+            ddp.zero_grad()
+            ddp(x).sum().backward()
+        total = sum(model(torch.ones(2, 3, requires_grad=True) * (r + 1)).sum() for r in range(size))
+        (total / size).backward()
+        pairs = zip(model.parameters(), ddp.parameters())
+        found[f"{times} times"] = max((a.grad - b.grad).abs().max().item() for a, b in pairs)
+    try:
+        ddp = wrap(Checkpointed(2))
+        ddp(x).sum().backward()
+    except RuntimeError as error:
+        found["twice"] = str(error)
+    ddp = copy.deepcopy(wrap(_halves(torch)))
+    _backward(torch, ddp, rank)
+    found["copy"] = _grads(ddp)
+    ddp = wrap(_halves(torch), gradient_as_bucket_view=True)
+    for _ in range(3):
+        ddp.zero_grad(set_to_none=False)
+        with ddp.no_sync():
+            _backward(torch, ddp, rank)
+        _backward(torch, ddp, rank)
+    found["views"] = _grads(ddp)
+    a, b = (p.grad.untyped_storage().data_ptr() for p in list(ddp.parameters())[:2])
+    found["shared"] = a == b
+    dist.destroy_process_group()
+    return found
+
+
+def test_passes_inside_of_others_copies_and_views():
+    for found in ranks.values(within, 2):
+        assert found["1 times"] < 1e-5 and found["2 times"] < 1e-5
+        assert "Expected to mark a variable ready only once" in found["twice"]
+        assert "(a." in found["twice"] and "static_graph=True" in found["twice"]
+        assert found["copy"] == [3, 2, 3, 2]
+        assert found["views"] == [6, 4, 6, 4]
+        assert found["shared"]
+
+
+def lost(rank, size):
+    import os
+    import time
+
+    torch, dist = _begin()
+    ddp = torch.nn.parallel.DistributedDataParallel(_halves(torch), bucket_cap_mb=1e-5)
+    loss = ddp(torch.ones(2, 3))["out"][0].sum()
+    if rank == 1:
+        os._exit(9)
+    found, begun = [], time.monotonic()
+    for again in (loss.backward, lambda: _backward(torch, ddp, rank)):
+        try:
+            again()
+        except RuntimeError as error:
+            found.append(str(error))
+    return found, time.monotonic() - begun
+
+
+def test_a_rank_that_dies_in_backward_is_named():
+    zero, one = ranks.run(lost, 2)
+    assert (zero.code, one.code) == (0, 9), zero.output
+    (first, second), seconds = zero.value
+    assert "rank 1" in first and "all_reduce" in first
+    assert "rank 1" in second
+    assert seconds < 10
+
+
 def differs(rank, size):
     torch, dist = _begin()
     found = []
