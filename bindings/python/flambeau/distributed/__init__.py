@@ -44,7 +44,7 @@ __all__ = sorted(
 
 _mentioned.install()
 _MODULES = (
-    "_functional_collectives _tensor algorithms checkpoint device_mesh distributed_c10d elastic nn "
-    "optim tensor"
+    "_composable _functional_collectives _tensor algorithms checkpoint device_mesh "
+    "distributed_c10d elastic fsdp nn optim tensor"
 )
 __getattr__ = _loader(globals(), _BY_MODULE, _MODULES)

@@ -13,11 +13,7 @@ _WHY = (
     "torch.nn.parallel.DistributedDataParallel trains a module on all ranks"
 )
 _MODULES = {
-    "_composable": "",
-    "_composable.fsdp": "FSDPModule fully_shard",
     "autograd": "backward context",
-    "fsdp": "CPUOffload CPUOffloadPolicy FSDPModule FullyShardedDataParallel(Module) "
-    "MixedPrecision MixedPrecisionPolicy OffloadPolicy ShardingStrategy StateDictType fully_shard",
     "rpc": "RRef TensorPipeRpcBackendOptions init_rpc remote rpc_async rpc_sync shutdown",
 }
 

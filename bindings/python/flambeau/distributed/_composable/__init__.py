@@ -1,0 +1,5 @@
+"""`torch.distributed._composable`: functions that change a module and leave its class."""
+
+from ..fsdp import fully_shard
+
+__all__ = ["fully_shard"]

@@ -1,0 +1,186 @@
+"""When a module's parameters are gathered, freed and reduced: hooks around its forward and
+backward.
+
+The outermost module that is called is the root; it knows the order of the last forward, by which
+the next module's parameters are gathered ahead, and ends each backward: gradients of modules whose
+inputs need none are reduced there, and all reductions finished."""
+
+from ..._tensor import Tensor
+from ...autograd import Function, Variable, is_grad_enabled
+
+IDLE, FORWARD, BACKWARD = range(3)
+
+
+class Job:
+    """What the modules below one root share."""
+
+    def __init__(self, root, states):
+        self.root, self.states = root, states
+        self.order, self.last = [], []  # states as their forwards ran: now, and the time before
+        self.reductions, self.ends = [], False
+
+    def finish_reductions(self):
+        while self.reductions:
+            self.reductions.pop(0).finish()
+
+    def end_backward(self):
+        """After the backward pass."""
+        self.ends = False
+        for state in reversed(self.order or self.states):
+            state.after_backward()
+        for state in self.states:
+            state.after_backward()
+        self.finish_reductions()
+        for state in self.states:
+            state.phase = IDLE
+        self.last, self.order = self.order or self.last, []
+
+
+class State:
+    """What `fully_shard` keeps of a module, or of several that it manages together."""
+
+    def __init__(self, modules, group, policy):
+        self.modules, self.group, self.policy = modules, group, policy
+        self.job, self.phase = None, IDLE
+        self.ahead, self.ahead_backward = None, None  # what the program wants gathered ahead
+        self.automatic = True  # whether it is freed after forward unless it is the root
+
+    def find_job(self):
+        """The root's; whoever is called first is the root."""
+        if self.job is None:
+            below = [state_of(m) for module in self.modules for m in module.modules()]
+            states = [s for s in dict.fromkeys(below) if s is not None]
+            self.job = Job(self, states)
+            for state in states:
+                state.job = self.job
+            if self.automatic:
+                self.group.frees_after_forward = False
+        return self.job
+
+    # ---- forward
+
+    def before_forward(self, module, args, kwargs):
+        job = self.find_job()
+        if self.policy.cast_forward_inputs and self.policy.param_dtype is not None:
+            args, kwargs = _each((args, kwargs), _cast_to(self.policy.param_dtype))
+        if self.phase == BACKWARD:  # computed anew, for its gradient
+            return args, kwargs
+        if job.root is self:
+            job.last, job.order = job.order or job.last, []
+        self.phase = FORWARD
+        self.group.gather()
+        for state in self._next(self.ahead, job.last, 1):
+            state.group.begin_gather()
+        if is_grad_enabled():
+            args, kwargs = self._watched(args, kwargs)
+        return args, kwargs
+
+    def _next(self, given, order, step):
+        """The states that are gathered ahead."""
+        if given is not None:
+            return given
+        if self not in order:
+            return ()
+        i = order.index(self) + step
+        return order[i : i + 1] if i >= 0 else ()
+
+    def _watched(self, args, kwargs):
+        """Inputs that tell when their gradient is there: then the module's parameters have
+        theirs."""
+        found = []
+        _each((args, kwargs), lambda t: found.append(t) if t.requires_grad else None)
+        if not found or not self.group.params:
+            return args, kwargs
+        passed = _Passed.apply(self, *found)
+        known = dict(zip(map(id, found), passed if isinstance(passed, tuple) else (passed,)))
+        return _each((args, kwargs), lambda t: known.get(id(t), t))
+
+    def after_forward(self, module, args, kwargs, found):
+        if self.phase != BACKWARD:
+            job, records = self.job, is_grad_enabled()
+            if self not in job.order:
+                job.order.append(self)
+            if self.group.frees_after_forward or not records:
+                self.group.free()
+            if job.root is self:
+                for state in job.states:  # gathered ahead by an order that has changed
+                    if state.phase != FORWARD:
+                        state.group.free()
+            self.phase = IDLE
+            if records:
+                _each(found, self._hook)
+        if self.policy.output_dtype is not None:
+            found = _each(found, _cast_to(self.policy.output_dtype))
+        return found
+
+    # ---- backward
+
+    def _hook(self, tensor):
+        if tensor.requires_grad:
+            tensor.register_hook(self.before_backward)
+        return tensor
+
+    def before_backward(self, grad):
+        job = self.job
+        if not job.ends:
+            job.ends = True
+            Variable._execution_engine.queue_callback(job.end_backward)
+        if self.phase != BACKWARD:
+            self.phase = BACKWARD
+            self.group.gather()
+            for state in self._next(self.ahead_backward, job.order, -1):
+                if state.phase != BACKWARD:
+                    state.group.begin_gather()
+        return grad
+
+    def after_backward(self):
+        """Its gradients are all there."""
+        if any(p.whole is not None and p.whole.grad is not None for p in self.group.params):
+            self.job.finish_reductions()  # it went on until here, and has a buffer
+        self.job.reductions += self.group.begin_reduce()
+
+
+class _Passed(Function):
+    """Tensors as they are; their gradients come after those of what was computed from them."""
+
+    @staticmethod
+    def forward(ctx, state, *tensors):
+        ctx.state = state
+        return tuple(t.view_as(t) for t in tensors)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        if ctx.state.phase == BACKWARD:
+            ctx.state.after_backward()
+        return None, *grads
+
+
+def state_of(module):
+    """What `fully_shard` keeps of a module; None where it has not been given it."""
+    return module.__dict__.get("_fsdp_state")
+
+
+def _cast_to(dtype):
+    return lambda t: t.to(dtype) if t.is_floating_point() else t
+
+
+def _each(value, change):
+    """Arguments or results with `change` done to their tensors; unchanged where it gives None."""
+    if isinstance(value, Tensor):
+        changed = change(value)
+        return value if changed is None else changed
+    if isinstance(value, (tuple, list)):
+        parts = [_each(part, change) for part in value]
+        return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
+    if isinstance(value, dict):
+        made = {k: _each(v, change) for k, v in value.items()}
+        return made if type(value) is dict else _refilled(value, made)
+    return value
+
+
+def _refilled(value, made):
+    """A dictionary of a class of its own, such as a model's output."""
+    for key, part in made.items():
+        if part is not value[key]:
+            value[key] = part
+    return value
