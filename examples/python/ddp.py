@@ -103,7 +103,9 @@ def main():
     model = DistributedDataParallel(model.to(device))
     learn, held_out = digits(args.data)
     if rank == 0:
-        print(f"{world} processes on {device.type}, {args.batch_size // world} images of each batch")
+        print(
+            f"{world} processes on {device.type}, {args.batch_size // world} images of each batch"
+        )
     train(model, learn, device, args)
     score = accuracy(model, *held_out, device)
     if rank == 0:

@@ -280,9 +280,7 @@ void abort(void* communicator) {
 }
 
 // Nothing of a communicator that others may still wait in is freed: that would wait for them.
-void destroy(void* communicator) {
-  const std::unique_ptr<Communicator> owned(&of(communicator));
-}
+void destroy(void* communicator) { const std::unique_ptr<Communicator> owned(&of(communicator)); }
 
 }  // namespace
 

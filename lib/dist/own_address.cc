@@ -13,8 +13,7 @@ namespace {
 
 std::string text_of(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = {};
-  const socklen_t size =
-      address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  const socklen_t size = address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
   const int failed = ::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
   return failed ? std::string() : text;
 }

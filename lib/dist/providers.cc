@@ -74,7 +74,8 @@ const flam_dist_provider& provider(const std::string& word) {
           "the backend nccl moves tensors of GPUs, and there is none: ",
           unavailable_reason(DeviceType::cuda));
   }
-  fail(Code::unsupported, "the backend ", word, " is unsupported in this version; gloo moves tensors ",
+  fail(Code::unsupported, "the backend ", word,
+       " is unsupported in this version; gloo moves tensors ",
        "of all devices: init_process_group(\"gloo\")");
 }
 

@@ -60,7 +60,8 @@ def reductions(rank, size, device, dist, torch, of):
             wanted = [bool(v) for v in wanted] if kind == "bool" else wanted
             x, by = of(rank, kind), getattr(dist.ReduceOp, op)
             dist.all_reduce(x, op=by)
-            assert x.dtype is getattr(torch, kind) and close(x.tolist(), wanted, kind), (kind, op, x)
+            assert x.dtype is getattr(torch, kind), (kind, op)
+            assert close(x.tolist(), wanted, kind), (kind, op, x)
             y = of(rank, kind)
             work = dist.reduce(y, 1, by, async_op=True)
             assert work.wait() and work.is_success() and work.exception() is None

@@ -52,7 +52,7 @@ def fail(rank, size, fault):
             objects = [None] * (size - last)  # a list that is too short on the last rank
             dist.all_gather_object(objects, rank)
         elif fault == "monitored" and last:
-            time.sleep(2.2)
+            time.sleep(3.2)
             dist.barrier()
         elif fault == "monitored":
             dist.monitored_barrier(timeout=datetime.timedelta(seconds=1))
@@ -71,13 +71,14 @@ def fail(rank, size, fault):
     return None
 
 
+REDUCES = "all_reduce(float32[64, 32], sum)"
 WANTED = {
     "killed": ("PeerLostError", ["rank 2 ", "is gone", "process "]),
     "async": ("PeerLostError", ["rank 2 ", "is gone"]),
-    "stopped": ("CollectiveTimeoutError", ["all_reduce(float32[64, 32], sum)", "rank 2: is silent"]),
+    "stopped": ("CollectiveTimeoutError", [REDUCES, "rank 2: is silent"]),
     "calls other": (
         "CollectiveTimeoutError",
-        ["different collectives", "all_reduce(float32[64, 32], sum)", "broadcast(float32[64, 32], root 0)",
+        ["different collectives", REDUCES, "broadcast(float32[64, 32], root 0)",
          "test_faults.py:", " in fail"],
     ),
     "receives": ("PeerLostError", ["rank 2 ", "is gone"]),
@@ -96,8 +97,9 @@ def outcomes():
     """All faults, several at a time: they mostly wait."""
     with concurrent.futures.ThreadPoolExecutor(5) as pool:
         started = {
-            fault: pool.submit(ranks.run, fail, 3, fault, without=(2,) if fault == "stopped" else ())
+            fault: pool.submit(ranks.run, fail, 3, fault, without=stopped)
             for fault in WANTED
+            for stopped in [(2,) if fault == "stopped" else ()]
         }
         return {fault: found.result() for fault, found in started.items()}
 
@@ -135,6 +137,31 @@ def test_programs_end_without_destroying_their_group():
     first, second = ranks.run(ends_without_a_word, 2, "raises")
     assert second.code == 1 and "ValueError: of the program" in second.output
     assert first.code is not None and first.seconds < 15
+
+
+def stays(rank, size):
+    """Two go on with each other when the third is done."""
+    import flambeau as torch
+
+    dist = torch.distributed
+    dist.init_process_group("gloo")
+    if rank == 2:
+        return
+    pair = dist.new_group([0, 1], use_local_synchronization=True)
+    time.sleep(1.5)
+    x = torch.ones(1)
+    if rank == 0:
+        dist.send(x.fill_(7), 1)
+    else:
+        assert dist.recv(x, 0) == 0 and x.item() == 7
+    dist.all_reduce(x, group=pair)
+    assert x.item() == 14
+    with pytest.raises(dist.DistBackendError, match="rank 2 .* has left the job"):
+        dist.barrier()
+
+
+def test_a_rank_that_is_done_ends_only_its_own_groups():
+    ranks.values(stays, 3)
 
 
 def never_meets(rank, size):

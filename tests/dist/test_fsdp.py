@@ -281,6 +281,56 @@ def memory(torch, rank):
     return found
 
 
+def scaled(torch, rank):
+    """A gradient that is not finite on one rank's part skips the step of all."""
+    net = sharded(mlp(torch))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+    seen = []
+    for bad in (False, True):
+        before = net[4].weight.full_tensor().clone()
+        optimizer.zero_grad()
+        scaler.scale(loss_of(torch, net, data(torch, net, 0))).backward()
+        if bad and rank == 1:
+            net[4].weight.grad.to_local()[0, 0] = float("inf")
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+        seen.append([torch.equal(net[4].weight.full_tensor(), before), scaler.get_scale()])
+    return seen
+
+
+def twice(torch, rank):
+    """Two backwards of one forward, two forwards of one backward, inputs' gradients, another
+    dtype."""
+    net, ref = sharded(mlp(torch), reshard_after_forward=True), mlp(torch)
+    x, found = data(torch, net, 0), []
+
+    def differs():
+        pairs = zip(net.parameters(), ref.parameters(), strict=True)
+        found.append(max((a.grad.full_tensor() - b.grad).abs().max().item() for a, b in pairs))
+        for m in (net, ref):
+            m.zero_grad()
+
+    for m in (net, ref):
+        y = m(x)
+        y.sum().backward(retain_graph=True)
+        y.square().sum().backward()
+    differs()
+    for m in (net, ref):
+        (m(x) * m(x * 2)).sum().backward()
+    differs()
+    inputs = [x.clone().requires_grad_() for _ in range(2)]
+    grads = [torch.autograd.grad(m(t).sum(), t)[0] for m, t in zip((net, ref), inputs)]
+    found.append((grads[0] - grads[1]).abs().max().item())
+    for m in (net, ref):
+        m.double()
+        m.zero_grad()
+        m(x.double()).sum().backward()
+    differs()
+    return max(found)
+
+
 def copies(torch, rank):
     """Meshes of two dimensions, of which one has a single rank."""
     from flambeau.distributed.device_mesh import init_device_mesh
@@ -319,6 +369,8 @@ def on_each_rank(rank, size):
         "states": states(torch, rank),
         "handled": handled(torch, rank),
         "copies": copies(torch, rank),
+        "scaled": scaled(torch, rank),
+        "twice": twice(torch, rank),
     }
     dist.destroy_process_group()
     return found
@@ -329,7 +381,7 @@ def found():
     return ranks.values(on_each_rank, 2, timeout=120, FLAMBEAU_SIM="devices=2,as=cuda")
 
 
-@pytest.mark.parametrize("what", "mlp block kept again recomputed gpu offload copies".split())
+@pytest.mark.parametrize("what", "mlp block kept again recomputed gpu offload copies twice".split())
 def test_equals_one_process(what):
     for one in found():
         assert one[what] < 1e-5
@@ -345,6 +397,11 @@ def test_dtypes():
     for one in found():
         difference, dtypes, low = one["mixed"]
         assert difference < 1e-5 and dtypes == [True, True] and low
+
+
+def test_one_rank_that_overflows_skips_the_step_of_all():
+    for one in found():
+        assert one["scaled"] == [[False, 8.0], [True, 4.0]]
 
 
 def test_states():

@@ -1,5 +1,6 @@
-"""Groups over MPI: PyPI's mpich, whose library has the standard ABI, starts the ranks and moves their
-bytes. One start runs every collective; others end in each of the ways in which a rank can be lost."""
+"""Groups over MPI: PyPI's mpich, whose library has the standard ABI, starts the ranks and moves
+their bytes. One start runs every collective; others end in each of the ways in which a rank can be
+lost."""
 
 import os
 import subprocess

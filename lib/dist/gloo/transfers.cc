@@ -1,6 +1,7 @@
 // Gloo's collectives called with bytes, and what Gloo has no call for made of its sends: short sums
-// in one exchange, sums of which each rank gets a part, and parts of different sizes. Ranks' terms are added in the order of
-// the ranks, so that a result does not depend on who came first and is the same on all of them.
+// in one exchange, sums of which each rank gets a part, and parts of different sizes. Ranks' terms
+// are added in the order of the ranks, so that a result does not depend on who came first and is
+// the same on all of them.
 #include "dist/gloo/transfers.h"
 
 #include <gloo/allgather.h>
@@ -10,7 +11,6 @@
 #include <gloo/gather.h>
 #include <gloo/reduce.h>
 #include <gloo/scatter.h>
-
 
 #include "dist/gloo/exchange.h"
 

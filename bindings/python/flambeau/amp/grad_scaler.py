@@ -65,7 +65,8 @@ class GradScaler:
         """Divides the optimizer's gradients by the factor, so that they can be clipped."""
         if self._enabled:
             with _plain_errors():
-                api.grad_scaler_unscale_params(self._scaler, id(optimizer), _params(optimizer))
+                api.grad_scaler_unscale_params(self._scaler, id(optimizer), _parts(optimizer))
+            self._agree(optimizer)
 
     def step(self, optimizer, *args, **kwargs):
         """`optimizer.step(*args, **kwargs)`, unless a gradient is not finite; returns what it
@@ -76,12 +77,19 @@ class GradScaler:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         owner = id(optimizer)
         with _plain_errors():
-            api.grad_scaler_begin_step(self._scaler, owner, _params(optimizer))
+            api.grad_scaler_begin_step(self._scaler, owner, _parts(optimizer))
+        self._agree(optimizer)
         if getattr(optimizer, "_step_supports_amp_scaling", False):
             return self._fused_step(optimizer, args, kwargs)
         if self.skipped(optimizer):
             return None
         return optimizer.step(*args, **kwargs)
+
+    def _agree(self, optimizer):
+        """Where ranks have parts of parameters, a part that is not finite counts on all of them."""
+        laid = {p.device_mesh: p for p in _params(optimizer) if hasattr(p, "_local_tensor")}
+        for p in laid.values():
+            p._reduce_max(api.grad_scaler_found_inf(self._scaler, id(optimizer), p.device))
 
     def _fused_step(self, optimizer, args, kwargs):
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:  # torch's older form
@@ -202,3 +210,8 @@ def _plain_errors():
 
 def _params(optimizer):
     return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def _parts(optimizer):
+    """The same, of those that lie over several ranks this one's part."""
+    return [getattr(p, "_local_tensor", p) for p in _params(optimizer)]

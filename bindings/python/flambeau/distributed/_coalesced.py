@@ -32,7 +32,9 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
         return None
     word, factor = words_of(op)
     tell_place()
-    work = _given(g, api.group_all_reduce(g._handle, tensors, word, factor, async_op), async_op, tensors)
+    work = _given(
+        g, api.group_all_reduce(g._handle, tensors, word, factor, async_op), async_op, tensors
+    )
     return work.get_future() if work else None
 
 

@@ -23,11 +23,10 @@ def _given(group, handle, async_op, results):
 
 
 def check_root(what, group, root):
-    """Refuses ranks that are not in the group, where something is done before the library's call."""
+    """Refuses ranks that are not in the group, where something is done before the library's
+    call."""
     if not 0 <= root < group._size:
-        raise RuntimeError(
-            f"{what}: invalid root rank: {root}; the group has {group._size} ranks"
-        )
+        raise RuntimeError(f"{what}: invalid root rank: {root}; the group has {group._size} ranks")
 
 
 def all_reduce(tensor, op=_SUM, group=None, async_op=False):
@@ -65,7 +64,9 @@ def reduce(tensor, dst=None, op=_SUM, group=None, async_op=False, group_dst=None
     root, (word, factor) = root_of(g, dst, group_dst), words_of(op)
     tell_place()
     later = async_op or g._collected is not None
-    return _given(g, api.group_reduce(g._handle, tensor, root, word, factor, later), later, (tensor,))
+    return _given(
+        g, api.group_reduce(g._handle, tensor, root, word, factor, later), later, (tensor,)
+    )
 
 
 def all_gather(tensor_list, tensor, group=None, async_op=False):
@@ -80,7 +81,9 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
     _checks.one_shape("all_gather", tensor_list, tensor)
     tell_place()
     later = async_op or g._collected is not None
-    return _given(g, api.group_all_gather(g._handle, tensor_list, tensor, later), later, tensor_list)
+    return _given(
+        g, api.group_all_gather(g._handle, tensor_list, tensor, later), later, tensor_list
+    )
 
 
 def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):

@@ -35,8 +35,8 @@ def _group(given):
             if get_process_group_ranks(found) == list(given):
                 return found
     raise ValueError(
-        f"expected a ProcessGroup, the name of one, or its ranks, but got {given!r}; new_group makes "
-        "a group of these ranks"
+        f"expected a ProcessGroup, the name of one, or its ranks, but got {given!r}; new_group "
+        "makes a group of ranks"
     )
 
 
@@ -78,8 +78,8 @@ def reduce_scatter_tensor(self, reduceOp, scatter_dim, group, tag=""):
     g = _group(group)
     if self.shape[scatter_dim] % g._size:
         raise AssertionError(
-            f"input dimension {scatter_dim} ({self.shape[scatter_dim]}) must be a multiple of group "
-            f"size {g._size}"
+            f"input dimension {scatter_dim} ({self.shape[scatter_dim]}) must be a multiple of "
+            f"group size {g._size}"
         )
     parts = [part.contiguous() for part in self.chunk(g._size, scatter_dim)]
     return _ReduceScatter.apply(_op(reduceOp), g, parts[0], *parts)

@@ -120,9 +120,7 @@ def group_of(asked, what):
         return asked
     if is_no_member(asked):
         rank = world().rank()
-        warn(
-            f"Running {what} on global rank {rank} which does not belong to the given group."
-        )
+        warn(f"Running {what} on global rank {rank} which does not belong to the given group.")
         return None
     world()
     raise ValueError(

@@ -9,8 +9,8 @@ from .. import _refused
 from ..nn.modules.module import Module
 
 _WHY = (
-    "every rank has its tensors whole in this version; "
-    "torch.nn.parallel.DistributedDataParallel trains a module on all ranks"
+    "there are no calls of functions on other ranks; collectives, send and recv move tensors and "
+    "objects between them"
 )
 _MODULES = {
     "autograd": "backward context",

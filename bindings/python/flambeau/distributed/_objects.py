@@ -10,8 +10,8 @@ from ._sealed import as_bytes, as_tensor, carrier, check_lengths, opened, sealed
 def _unsupported(weights_only):
     if weights_only:
         raise NotImplementedError(
-            "weights_only=True is unsupported: objects are checked by the job's key before they are "
-            "unpickled"
+            "weights_only=True is unsupported: objects are checked by the job's key before they "
+            "are unpickled"
         )
 
 
@@ -129,13 +129,16 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
 
 def scatter_object_list(scatter_object_output_list, scatter_object_input_list=None, src=None,
                         group=None, group_src=None, weights_only=False):  # fmt: skip
-    """Leaves this rank's entry of rank `src`'s (default 0) list in the output list's first place."""
+    """Leaves this rank's entry of rank `src`'s (default 0) list in the output list's first
+    place."""
     g = group_of(group, "scatter_object_list")
     if g is None:
         return
     _unsupported(weights_only)
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
-        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+        raise ValueError(
+            "Expected argument scatter_object_output_list to be a list of size at least 1."
+        )
     kind, device, root = "scatter_object_list", carrier(g), root_of(g, src, group_src, default=0)
     sizes, rows, most = None, None, empty(2, dtype=int64, device=device)
     if g._rank == root:

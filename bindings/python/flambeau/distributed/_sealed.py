@@ -21,10 +21,11 @@ def _key(group):
     key = os.environ.get("FLAMBEAU_JOB_KEY", "")
     if not key and not group._trusted:
         raise DistError(
-            "objects are sent as pickles, which can run any code where they arrive, and this job has "
-            "no key by which its ranks know each other\n  give all ranks the same one: make it with "
-            "`python -c 'import secrets; print(secrets.token_hex(32))'` and set FLAMBEAU_JOB_KEY to "
-            "it before they start; one machine alone (MASTER_ADDR=localhost) needs none"
+            "objects are sent as pickles, which can run any code where they arrive, and this job "
+            "has no key by which its ranks know each other\n  give all ranks the same one: make it "
+            "with `python -c 'import secrets; print(secrets.token_hex(32))'` and set "
+            "FLAMBEAU_JOB_KEY to it before they start; one machine alone (MASTER_ADDR=localhost) "
+            "needs none"
         )
     return key.encode()
 
@@ -49,9 +50,9 @@ def opened(group, kind, sender, data):
     seal, data = bytes(data[:_SEAL]), bytes(data[_SEAL:])
     if not hmac.compare_digest(seal, _seal(group, kind, sender, data)):
         raise DistError(
-            f"{kind}: what came as an object of rank {sender} was not made by it with this job's key, "
-            "and is not unpickled\n  see that all ranks have the same FLAMBEAU_JOB_KEY and call the "
-            "same object collectives in the same order"
+            f"{kind}: what came as an object of rank {sender} was not made by it with this job's "
+            "key, and is not unpickled\n  see that all ranks have the same FLAMBEAU_JOB_KEY and "
+            "call the same object collectives in the same order"
         )
     return pickle.loads(data)
 

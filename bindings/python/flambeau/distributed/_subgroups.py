@@ -25,8 +25,7 @@ def _checked(ranks, size):
     for rank in ranks:
         if not 0 <= rank < size:
             raise ValueError(
-                f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} "
-                f"(world_size={size})"
+                f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})"
             )
     return ranks
 
@@ -99,7 +98,9 @@ def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_op
     if group_size <= 0:
         raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
     if size < group_size:
-        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})")
+        raise ValueError(
+            f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})"
+        )
     if size % group_size:
         raise ValueError(f"The world size ({size}) must be divisible by 'group_size={group_size}'")
     ranks = [whole._ranks[i : i + group_size] for i in range(0, size, group_size)]
@@ -127,6 +128,11 @@ def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None,
         name = f"{parent.group_name}.{made}"
         handle = api.group_split(parent._handle, ranks, given, f"group-{name}", seconds(timeout))
         found = _groups.others[name] = ProcessGroup(
-            handle, asked, name, timeout, parent._trusted, group_desc or f"{parent.group_desc}:split"
+            handle,
+            asked,
+            name,
+            timeout,
+            parent._trusted,
+            group_desc or f"{parent.group_desc}:split",
         )
     return found

@@ -32,7 +32,9 @@ def _resolve_process_group(group_name):
     for found in (world(), *_groups.others.values()):
         if found.group_name == group_name:
             return found
-    raise RuntimeError(f"Could not resolve the process group registered under the name {group_name}")
+    raise RuntimeError(
+        f"Could not resolve the process group registered under the name {group_name}"
+    )
 
 
 _set_pg_timeout = set_timeout

@@ -14,7 +14,7 @@ class ShardedParam:
     """One parameter, under all names that the modules have for it."""
 
     def __init__(self, parameter, places, mesh, device, offload):
-        self.places, self.shape, self.dtype = places, tuple(parameter.shape), parameter.dtype
+        self.places, self.shape = places, tuple(parameter.shape)
         if not self.shape:
             module, name = places[0]
             raise ValueError(
@@ -68,7 +68,7 @@ class ShardedParam:
         grad = None if self.whole is None else self.whole.grad
         if grad is not None:
             self.whole.grad = None
-            grad = grad.detach().to(dtype or self.dtype)
+            grad = grad.detach().to(dtype or self.part.dtype)
             self.kept = grad if self.kept is None else self.kept.add_(grad)
         found, self.kept = self.kept, None
         return found

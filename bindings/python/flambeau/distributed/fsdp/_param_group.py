@@ -20,9 +20,6 @@ class ParamGroup:
         self.reduces = self.reduces_copies = True
         self.frees_after_forward = self.frees_after_backward = True
         self.is_whole, self._coming = not params, []
-        self._alike = {}
-        for p in params:
-            self._alike.setdefault(policy.param_dtype or p.dtype, []).append(p)
 
     # ---- parameters
 
@@ -31,7 +28,10 @@ class ParamGroup:
         """Begins to gather the parameters, unless they are there or coming."""
         if self.is_whole or self._coming:
             return
-        for dtype, params in self._alike.items():
+        alike = {}
+        for p in self.params:
+            alike.setdefault(self.policy.param_dtype or p.part.dtype, []).append(p)
+        for dtype, params in alike.items():
             own = self._packed(params, dtype)
             every = empty(self.ranks * own.numel(), dtype=dtype, device=self.device)
             work = all_gather_into_tensor(every, own, self.group, async_op=True)

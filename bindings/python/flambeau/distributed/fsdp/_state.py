@@ -32,7 +32,7 @@ class Job:
             state.after_backward()
         self.finish_reductions()
         for state in self.states:
-            state.phase = IDLE
+            state.phase, state.calls = IDLE, 0
         self.last, self.order = self.order or self.last, []
 
 
@@ -43,6 +43,7 @@ class State:
         self.modules, self.group, self.policy = modules, group, policy
         self.job, self.phase = None, IDLE
         self.ahead, self.ahead_backward = None, None  # what the program wants gathered ahead
+        self.calls = 0  # of forward, whose backward is to come
         self.automatic = True  # whether it is freed after forward unless it is the root
 
     def find_job(self):
@@ -91,6 +92,7 @@ class State:
         _each((args, kwargs), lambda t: found.append(t) if t.requires_grad else None)
         if not found or not self.group.params:
             return args, kwargs
+        self.calls += 1
         passed = _Passed.apply(self, *found)
         known = dict(zip(map(id, found), passed if isinstance(passed, tuple) else (passed,)))
         return _each((args, kwargs), lambda t: known.get(id(t), t))
@@ -125,9 +127,9 @@ class State:
         if not job.ends:
             job.ends = True
             Variable._execution_engine.queue_callback(job.end_backward)
-        if self.phase != BACKWARD:
-            self.phase = BACKWARD
-            self.group.gather()
+        first, self.phase = self.phase != BACKWARD, BACKWARD
+        self.group.gather()
+        if first:
             for state in self._next(self.ahead_backward, job.order, -1):
                 if state.phase != BACKWARD:
                     state.group.begin_gather()
@@ -150,7 +152,8 @@ class _Passed(Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        if ctx.state.phase == BACKWARD:
+        ctx.state.calls -= 1
+        if ctx.state.phase == BACKWARD and ctx.state.calls <= 0:  # a module may be called twice
             ctx.state.after_backward()
         return None, *grads
 

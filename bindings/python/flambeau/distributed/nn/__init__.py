@@ -1,4 +1,5 @@
-"""`torch.distributed.nn`: collectives that autograd sees. Modules on other ranks are unsupported."""
+"""`torch.distributed.nn`: collectives that autograd sees. Modules on other ranks are
+unsupported."""
 
 from ... import _refused
 from ...nn.modules.module import Module

@@ -8,6 +8,8 @@ from ..._call import _fast, wrap
 from ..._errors import UnsupportedError
 from ..._tensor import Tensor, disabled_torch_function
 from ..._types import Size
+from .._collectives import all_reduce, broadcast
+from .._ops import ReduceOp
 from ..device_mesh import _active
 from ._layout import Layout, Replicate, checked
 from ._redistribute import redistributed
@@ -201,8 +203,6 @@ class DTensor(Tensor):
                 f"{list(layout.local()[0])}, but local_tensor is {list(local_tensor.shape)}"
             )
         if run_check:
-            from .._collectives import broadcast
-
             for i, placement in enumerate(placed):
                 if placement.is_replicate():
                     broadcast(local_tensor.detach(), group=mesh.get_group(i), group_src=0)
@@ -235,6 +235,11 @@ class DTensor(Tensor):
         if grad_placements is not None:
             raise refused("full_tensor(grad_placements=...)")
         return self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)._local_tensor
+
+    def _reduce_max(self, cell):
+        """Leaves in a tensor of this rank's the largest that one of the mesh has."""
+        for i in range(self.device_mesh.ndim):
+            all_reduce(cell, ReduceOp.MAX, self.device_mesh.get_group(i))
 
     def _moved(self, device, dtype, non_blocking=False, copy=False):
         found = self._local_tensor._moved(device, dtype, non_blocking, copy)
