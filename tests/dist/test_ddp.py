@@ -190,7 +190,8 @@ def within(rank, size):
         for _ in range(3):
             ddp.zero_grad()
             ddp(x).sum().backward()
-        total = sum(model(torch.ones(2, 3, requires_grad=True) * (r + 1)).sum() for r in range(size))
+        one = torch.ones(2, 3, requires_grad=True)
+        total = sum(model(one * (r + 1)).sum() for r in range(size))
         (total / size).backward()
         pairs = zip(model.parameters(), ddp.parameters())
         found[f"{times} times"] = max((a.grad - b.grad).abs().max().item() for a, b in pairs)
