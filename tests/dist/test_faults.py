@@ -21,9 +21,10 @@ def fail(rank, size, fault):
     import flambeau as torch
 
     dist = torch.distributed
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=DEADLINE))
+    dist.init_process_group("gloo")
     x, last = torch.ones(64, 32), rank == size - 1
     dist.all_reduce(x)
+    dist.set_timeout(datetime.timedelta(seconds=DEADLINE))
     work = dist.all_reduce(x, async_op=True) if fault == "async" and not last else None
     if last:
         if fault == "stopped":
