@@ -104,6 +104,11 @@ def objects(torch, dist, rank, size):
     elif rank == 1:
         pair = [None, None]
         assert dist.recv_object_list(pair, 0) == 0 and pair == [1, "two"]
+    with pytest.raises(RuntimeError, match="in a block that waits at its end"):
+        with dist.distributed_c10d._coalescing_manager():
+            dist.all_gather_object(found, rank)
+    with pytest.raises(NotImplementedError, match="weights_only=True is unsupported"):
+        dist.all_gather_object(found, rank, weights_only=True)
     # Bytes that rank 1 made with another key are not unpickled by anyone.
     os.environ["FLAMBEAU_JOB_KEY"] = "another" if rank == 1 else "ours"
     before = [None] * size

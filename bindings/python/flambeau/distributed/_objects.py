@@ -7,6 +7,14 @@ from ._group import group_of, root_of
 from ._sealed import as_bytes, as_tensor, carrier, check_lengths, opened, sealed
 
 
+def _group_of(group, what):
+    """The group, when what it moves is there as soon as a call returns."""
+    g = group_of(group, what)
+    if g is not None and g._collected is not None:
+        raise RuntimeError(f"{what}: objects cannot be sent in a block that waits at its end")
+    return g
+
+
 def _unsupported(weights_only):
     if weights_only:
         raise NotImplementedError(
@@ -30,7 +38,7 @@ def _opened_rows(group, kind, rows, lengths):
 
 def all_gather_object(object_list, obj, group=None, weights_only=False):
     """Fills `object_list` with every rank's object."""
-    g = group_of(group, "all_gather_object")
+    g = _group_of(group, "all_gather_object")
     if g is None:
         return
     _unsupported(weights_only)
@@ -55,7 +63,7 @@ def _room(kind, objects, group):
 def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=None,
                   weights_only=False):  # fmt: skip
     """Fills `object_gather_list` on rank `dst` (default 0)."""
-    g = group_of(group, "gather_object")
+    g = _group_of(group, "gather_object")
     if g is None:
         return
     _unsupported(weights_only)
@@ -107,7 +115,7 @@ def _some(kind, objects):
 def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None,
                           weights_only=False):  # fmt: skip
     """Leaves rank `src`'s (default 0) objects in `object_list`, as long on all ranks."""
-    g = group_of(group, "broadcast_object_list")
+    g = _group_of(group, "broadcast_object_list")
     if g is None:
         return
     _unsupported(weights_only)
@@ -131,7 +139,7 @@ def scatter_object_list(scatter_object_output_list, scatter_object_input_list=No
                         group=None, group_src=None, weights_only=False):  # fmt: skip
     """Leaves this rank's entry of rank `src`'s (default 0) list in the output list's first
     place."""
-    g = group_of(group, "scatter_object_list")
+    g = _group_of(group, "scatter_object_list")
     if g is None:
         return
     _unsupported(weights_only)
@@ -162,7 +170,7 @@ def scatter_object_list(scatter_object_output_list, scatter_object_input_list=No
 def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None,
                      use_batch=False, weights_only=False):  # fmt: skip
     """Sends objects to a rank that receives as many."""
-    g = group_of(group, "send_object_list")
+    g = _group_of(group, "send_object_list")
     if g is None:
         return
     _unsupported(weights_only)
@@ -175,7 +183,7 @@ def send_object_list(object_list, dst=None, group=None, device=None, group_dst=N
 def recv_object_list(object_list, src=None, group=None, device=None, group_src=None,
                      use_batch=False, weights_only=False):  # fmt: skip
     """Receives objects from a rank, or from any; who sent them, -1 outside the group."""
-    g = group_of(group, "recv_object_list")
+    g = _group_of(group, "recv_object_list")
     if g is None:
         return -1
     _unsupported(weights_only)
