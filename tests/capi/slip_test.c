@@ -251,6 +251,44 @@ static void test_data(int workers) {
   flam_dataset_release(data);
 }
 
+/* ---- many processes */
+
+static int begin_slips;
+
+static flam_status begin(void *user, size_t bucket, const flam_tensor *buffer, void **out_pending) {
+  (void)user, (void)bucket, (void)buffer, (void)out_pending;
+  if (begin_slips) slip();
+  return FLAM_OK;
+}
+
+static flam_status finish(void *user, void *pending, flam_tensor **out_reduced) {
+  (void)user, (void)pending, (void)out_reduced;
+  if (!begin_slips) slip();
+  return FLAM_OK;
+}
+
+static void test_processes(void) {
+  flam_store *store = flam_store_hash();
+  flam_group *group = flam_group_new(store, 0, 1, NULL);
+  for (begin_slips = 0; begin_slips < 2; ++begin_slips) {
+    flam_tensor *x = leaf();
+    flam_state *parameters = flam_state_new();
+    flam_ddp *ddp;
+    TABLE(flam_ddp_hook, hook);
+    hook.begin = begin, hook.finish = finish;
+    CHECK(flam_state_set(parameters, "x", x) == FLAM_OK);
+    ddp = flam_ddp_of(group, parameters, NULL, NULL);
+    CHECK(flam_ddp_register_hook(ddp, &hook) == FLAM_OK);
+    CHECK(flam_ddp_prepare_forward(ddp) == FLAM_OK);
+    CHECK(flam_ddp_prepare_backward(ddp, NULL, 0) == FLAM_OK);
+    SLIPS(flam_backward(square(x)));
+    flam_ddp_release(ddp);
+    flam_state_release(parameters);
+  }
+  flam_group_release(group);
+  flam_store_release(store);
+}
+
 int main(void) {
   flam_scope all;
   load();
@@ -260,6 +298,7 @@ int main(void) {
   test_gradients();
   test_saved_values();
   test_training();
+  test_processes();
   test_data(0);
   test_data(2);
   CHECK(flam_frame_pop(all) == FLAM_OK);
