@@ -97,7 +97,7 @@ class Method:
         if len(parts) > 7:
             text += f"{indent}#[allow(clippy::too_many_arguments)]\n"
         result = self._result()
-        result = f"Result<{result}>" if self.refuses_text else result
+        result = f"Result<{result or '()'}>" if self.refuses_text else result
         head = f"{indent}pub {'unsafe ' if danger else ''}fn {name}({', '.join(parts)})" + (
             f" -> {result}" if result else ""
         )

@@ -47,7 +47,7 @@ NAMESPACES = {
     **dict.fromkeys(("optim", "optim_step", "schedule"), "optim"),
     **dict.fromkeys(("autograd", "saved"), "autograd"),
     **dict.fromkeys(("plot", "progress"), "tools"),
-    "store": "distributed",
+    **dict.fromkeys(("store", "distributed", "ddp"), "distributed"),
     **{name: name for name in ("data", "amp", "init", "memory", "monitor", "profiler")},
 }
 

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::{
-    access::reading, Dataset, Event, Generator, GradScaler, Graph, Hook, Layer, Loader, MemoryPool,
-    Node, Optimizer, Plot, Profile, Progress, Saved, Scheduler, State, Store, Stream, Tensor,
+    access::reading, Dataset, Ddp, Event, Generator, GradScaler, Graph, Group, Hook, Layer, Loader,
+    MemoryPool, Node, Optimizer, Plot, Profile, Progress, Saved, Scheduler, State, Store, Stream,
+    Tensor, Work,
 };
 
 /// What errors show, and the values: `f32[2] on cpu, tensor([1., 2.])`.
@@ -64,10 +65,12 @@ macro_rules! show {
 
 show! {
     Dataset { size }
+    Ddp { bucket_count }
     Event { device }
     Generator { device, initial_seed, offset }
     GradScaler { enabled }
     Graph {}
+    Group { rank, size }
     Hook {}
     Loader { size }
     MemoryPool {}
@@ -80,4 +83,5 @@ show! {
     Scheduler {}
     Store { describe, timeout }
     Stream { device, id }
+    Work { done }
 }
