@@ -24,6 +24,7 @@ class FileSystemWriter:
                  per_thread_copy_ahead=10_000_000, cache_staged_state_dict=False,
                  overwrite=True):  # fmt: skip
         self.path, self.sync_files, self.overwrite = os.fspath(path), sync_files, overwrite
+        self.warns = True  # of a checkpoint that is replaced
 
     checkpoint_id = property(lambda self: self.path)
 
@@ -33,16 +34,19 @@ class FileSystemWriter:
             self.path = os.fspath(checkpoint_id)
 
     def begin(self, first):
-        """Before a rank writes: the directory is there, and may be written to. One rank, the
-        `first`, says so where a checkpoint is replaced."""
-        os.makedirs(self.path, exist_ok=True)
+        """Before a rank writes: the directory is there, and may be written to. The `first` rank
+        warns where a checkpoint is replaced."""
+        if not os.path.isdir(self.path):
+            os.makedirs(self.path, exist_ok=True)
+            if self.sync_files:
+                _files.flush_folder(os.path.dirname(os.path.abspath(self.path)))
         if os.path.exists(os.path.join(self.path, _index.NAME)):
             if not self.overwrite:
                 raise RuntimeError(
                     f"Checkpoint already exists and self.overwrite=False: {self.path}; choose "
                     "another directory, or overwrite=True"
                 )
-            if first:
+            if first and self.warns:
                 warn(
                     f"Detected an existing checkpoint in {self.path}, overwriting since "
                     "self.overwrite=True."

@@ -29,7 +29,11 @@ def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, p
     has then."""
     reader = chosen(storage_reader, checkpoint_id, FileSystemReader, "load", "storage_reader")
     planner = checked(planner, DefaultLoadPlanner, "load")
-    ranks = Ranks.asked(process_group, no_dist, "load")
+    into(state_dict, reader, planner, Ranks.asked(process_group, no_dist, "load"))
+
+
+def into(state_dict, reader, planner, ranks):
+    """A load by these ranks."""
     asked = {}
 
     def read():

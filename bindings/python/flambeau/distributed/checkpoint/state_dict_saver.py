@@ -35,8 +35,12 @@ def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, p
         )
     writer = chosen(storage_writer, checkpoint_id, FileSystemWriter, "save", "storage_writer")
     planner = checked(planner, DefaultSavePlanner, "save")
+    return write(state_dict, writer, planner, Ranks.asked(process_group, no_dist, "save"))
+
+
+def write(state_dict, writer, planner, ranks):
+    """A save by these ranks, once none goes on in the background."""
     _background.wait()
-    ranks = Ranks.asked(process_group, no_dist, "save")
     return _Save(state_dict, writer, planner, ranks).finish(ranks)
 
 

@@ -13,7 +13,7 @@ from ...random import default_generator
 _NOT_RUNNING = {"running": False}
 
 
-def _generators(loader):
+def generators_of(loader):
     """Those that the order may come from: the default one, then the loader's and the samplers'."""
     inner = getattr(loader.batch_sampler, "sampler", None)
     holders = loader, loader.sampler, loader.batch_sampler, inner
@@ -41,10 +41,10 @@ class Epoch:
             raise ValueError("this is not the state_dict of a DataLoader")
         if not state["running"]:
             return None
-        if len(state["generators"]) != len(_generators(loader)):
+        if len(state["generators"]) != len(generators_of(loader)):
             raise ValueError(
                 f"the state_dict is of a DataLoader with {len(state['generators']) - 1} generators "
-                f"of its own, this one has {len(_generators(loader)) - 1}"
+                f"of its own, this one has {len(generators_of(loader)) - 1}"
             )
         return cls(state["seed"], state["batches"], state["generators"])
 
@@ -61,7 +61,7 @@ class Epoch:
 
     @contextlib.contextmanager
     def _at_start(self, loader):
-        generators = _generators(loader)
+        generators = generators_of(loader)
         if self._standings is None:
             self._standings = [_standing(g) for g in generators]
             yield
