@@ -157,6 +157,15 @@ def test_wrong_pieces(tmp_path, boxes, text):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_grid_of_pieces(tmp_path):
+    cells = [((3 * i, 2 * j), (3 * i, 2 * j), (3, 2)) for i in range(30) for j in range(30)]
+    whole = torch.arange(90.0 * 60).reshape(90, 60)
+    save(tmp_path, {"w": pieces(whole.clone(), (90, 60), *cells)})
+    assert equal(load(tmp_path, {"w": torch.zeros(90, 60)})["w"], whole)
+    cells[444] = ((42, 49), (0, 0), (3, 2))
+    refused("overlap", save, tmp_path, {"w": pieces(whole.clone(), (90, 60), *cells)})
+
+
 def test_only_what_overlaps_is_read(tmp_path, monkeypatch):
     save(tmp_path, {"w": torch.arange(4e6).reshape(4000, 1000)})  # 16 MB
     taken, real = [], os.preadv
@@ -198,6 +207,30 @@ def test_wrong_requests(tmp_path):
     refused("Checkpoint already exists", dcp.save, {"w": target}, storage_writer=writer)
     with pytest.warns(UserWarning, match="Detected an existing checkpoint"):
         dcp.save({"w": target}, checkpoint_id=tmp_path)
+
+
+def test_old_names_and_what_is_unsupported(tmp_path):
+    with pytest.warns(FutureWarning, match="Please use `save` instead"):
+        dcp.save_state_dict({"w": torch.ones(2)}, dcp.FileSystemWriter(tmp_path))
+    target = torch.zeros(2)
+    with pytest.warns(FutureWarning, match="Please use `load` instead"):
+        dcp.load_state_dict({"w": target}, dcp.FileSystemReader(tmp_path))
+    assert target.tolist() == [1, 1]
+    kinds = dcp.state_dict_saver.AsyncCheckpointerType
+    for call in (
+        lambda: dcp.save({}, checkpoint_id=tmp_path, use_collectives=False),
+        lambda: dcp.async_save({}, checkpoint_id=tmp_path, async_stager=object()),
+        lambda: dcp.async_save({}, checkpoint_id=tmp_path, async_checkpointer_type=kinds.PROCESS),
+        lambda: dcp.load({}, storage_reader=object()),
+        lambda: dcp.load({}, checkpoint_id=tmp_path, planner=object()),
+        lambda: dcp.HuggingFaceStorageReader(tmp_path),
+        lambda: format_utils.BroadcastingTorchSaveReader(),
+        lambda: sd.get_model_state_dict(nn.Linear(1, 1), submodules={1}),
+    ):
+        with pytest.raises(NotImplementedError, match="unsupported"):
+            call()
+    refused("state_dict must be a dict, got list", save, tmp_path, [])
+    refused("state_dict must be a dict, got NoneType", load, tmp_path, None)
 
 
 def test_only_plain_classes_are_loaded(tmp_path):
@@ -317,8 +350,8 @@ def test_one_file_and_back(tmp_path):
     losses(model, optimizer, 2)
     state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "n": (1, [2])}
     torch.save(state, tmp_path / "a.pt")
-    format_utils.torch_save_to_dcp(tmp_path / "a.pt", tmp_path / "dcp")
-    format_utils.dcp_to_torch_save(tmp_path / "dcp", tmp_path / "b.pt")
+    format_utils.main(["torch_to_dcp", str(tmp_path / "a.pt"), str(tmp_path / "dcp")])
+    format_utils.main(["dcp_to_torch", str(tmp_path / "dcp"), str(tmp_path / "b.pt")])
     found = torch.load(tmp_path / "b.pt")
     assert found["n"] == (1, [2])
     assert found["optimizer"]["param_groups"] == state["optimizer"]["param_groups"]

@@ -243,6 +243,19 @@ def test_a_loop_that_is_left_early(tmp_path):
     assert rest == whole[3:] and first == whole[:6]
 
 
+def test_wrapped_or_not(tmp_path):
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    try:
+        model = nn.parallel.DistributedDataParallel(nn.Linear(2, 2))
+        resumable(tmp_path, model=model).save()
+    finally:
+        torch.distributed.destroy_process_group()
+    other = nn.Linear(2, 2)
+    assert resumable(tmp_path, model=other).resumed
+    assert torch.equal(other.weight, model.module.weight)
+
+
 @pytest.mark.parametrize(
     "options, text",
     [

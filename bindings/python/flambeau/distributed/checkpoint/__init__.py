@@ -28,8 +28,8 @@ _BY_MODULE = {
     "hf_storage": "HuggingFaceStorageReader HuggingFaceStorageWriter",
     "metadata": "BytesStorageMetadata ChunkStorageMetadata Metadata TensorStorageMetadata",
     "protocol": "CheckpointableTensor",
-    "state_dict_loader": "load",
-    "state_dict_saver": "async_save save",
+    "state_dict_loader": "load load_state_dict",
+    "state_dict_saver": "async_save save save_state_dict",
 }
 __all__ = sorted(_by_name(_BY_MODULE))
 __getattr__ = _loader(globals(), _BY_MODULE, "format_utils state_dict stateful")

@@ -52,10 +52,14 @@ def _name(path):
     return ".".join(str(step[0] if isinstance(step, tuple) else step) for step in path)
 
 
-def leaves(state_dict, deep=True):
-    """The leaves by name; those of the first level where it is not to be `deep`."""
+def check_dict(state_dict):
+    """Refuses what is no dictionary."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"state_dict must be a dict, got {type(state_dict).__name__}")
+
+
+def leaves(state_dict, deep=True):
+    """The leaves by name; those of the first level where it is not to be `deep`."""
     found = {}
     for key in state_dict:
         path, value = (_step(key),), state_dict[key]

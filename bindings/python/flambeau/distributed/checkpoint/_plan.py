@@ -48,7 +48,7 @@ def merged(plans):
 
 def check_tiles(name, shape, boxes):
     """Whether the boxes fill the tensor and none overlaps with another."""
-    overlap = len(boxes) > 1 and _overlap(sorted(boxes))
+    overlap = len(boxes) > 1 and _overlap(list(boxes))
     held = sum(math.prod(sizes) for _, sizes in boxes)
     if overlap or held != math.prod(shape):
         why = "overlap" if overlap else f"are {held} of {math.prod(shape)} elements"
@@ -56,16 +56,18 @@ def check_tiles(name, shape, boxes):
 
 
 def _overlap(boxes):
-    """Whether two of the boxes, which are in the order of their offsets, share an element."""
-    open_ones = []
-    for offsets, sizes in boxes:
-        open_ones = [one for one in open_ones if one[0][0] + one[1][0] > offsets[0]]
-        for other, extent in open_ones:
+    """Whether two of the boxes share an element. They are looked at along the dimension that is cut
+    most often, each beside those that have begun before and go on."""
+    along = max(range(len(boxes[0][0])), key=lambda d: len({box[0][d] for box in boxes}))
+    begun = []
+    for offsets, sizes in sorted(boxes, key=lambda box: box[0][along]):
+        begun = [one for one in begun if one[0][along] + one[1][along] > offsets[along]]
+        for other, extent in begun:
             if all(
                 max(a, b) < min(a + n, b + m) for a, n, b, m in zip(offsets, sizes, other, extent)
             ):
                 return True
-        open_ones.append((offsets, sizes))
+        begun.append((offsets, sizes))
     return False
 
 

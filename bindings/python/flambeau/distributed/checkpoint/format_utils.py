@@ -1,14 +1,24 @@
 """A checkpoint of a job as one file of `torch.save`'s, and back: in one process, which holds all of
-it in memory."""
+it in memory. As a program: `python -m flambeau.distributed.checkpoint.format_utils MODE FROM
+TO`."""
 
+import argparse
 import os
 
-from ... import serialization
+from ... import _refused, serialization
 from .filesystem import FileSystemReader, FileSystemWriter
 from .state_dict_loader import read_all
 from .state_dict_saver import save
 
 __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
+
+globals().update(
+    _refused.names(
+        "torch.distributed.checkpoint.format_utils",
+        "BroadcastingTorchSaveReader DynamicMetaLoadPlanner",
+        "torch_save_to_dcp makes a checkpoint of such a file, which load reads",
+    )
+)
 
 
 def dcp_to_torch_save(dcp_checkpoint_dir, torch_save_path):
@@ -26,3 +36,20 @@ def torch_save_to_dcp(torch_save_path, dcp_checkpoint_dir):
             "a dict"
         )
     save(found, storage_writer=FileSystemWriter(dcp_checkpoint_dir), no_dist=True)
+
+
+def main(given=None):
+    """The program."""
+    modes = {"torch_to_dcp": torch_save_to_dcp, "dcp_to_torch": dcp_to_torch_save}
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("mode", choices=modes, help="which way")
+    parser.add_argument("src", help="what is read")
+    parser.add_argument("dst", help="what is written")
+    args = parser.parse_args(given)
+    if not os.path.exists(args.src):
+        parser.error(f"{args.src} does not exist")
+    modes[args.mode](args.src, args.dst)
+
+
+if __name__ == "__main__":
+    main()

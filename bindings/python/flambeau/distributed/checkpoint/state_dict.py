@@ -23,6 +23,7 @@ __all__ = [
     "set_state_dict",
 ]
 
+_init_optim_state = initialized  # programs import it by this name
 _WRAPPERS = "_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod"
 
 

@@ -7,10 +7,11 @@ import math
 from collections.abc import Mapping
 
 from ... import serialization
+from ..._deprecated import warn
 from ..._factory import frombuffer
 from ..._torch import empty, no_grad
 from ._files import Files
-from ._flatten import leaves, nested
+from ._flatten import check_dict, leaves, nested
 from ._pieces import Piece, held, is_tensor, part
 from ._plain import decoded
 from ._ranks import Ranks
@@ -19,7 +20,7 @@ from .default_planner import DefaultLoadPlanner, checked
 from .filesystem import FileSystemReader, chosen
 from .stateful import Stateful
 
-__all__ = ["load"]
+__all__ = ["load", "load_state_dict"]
 
 
 def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, process_group=None,
@@ -32,11 +33,24 @@ def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, p
     into(state_dict, reader, planner, Ranks.asked(process_group, no_dist, "load"))
 
 
+def load_state_dict(state_dict, storage_reader, process_group=None, coordinator_rank=0,
+                    no_dist=False, planner=None):  # fmt: skip
+    """`load`, by its old name."""
+    warn(
+        "`load_state_dict` is deprecated and will be removed in future versions. Please use "
+        "`load` instead.",
+        FutureWarning,
+    )
+    options = {"process_group": process_group, "no_dist": no_dist, "planner": planner}
+    load(state_dict, storage_reader=storage_reader, **options)
+
+
 def into(state_dict, reader, planner, ranks):
     """A load by these ranks."""
     asked = {}
 
     def read():
+        check_dict(state_dict)
         for key, value in state_dict.items():
             asked[key] = value.state_dict() if isinstance(value, Stateful) else value
         found = _Found(reader.index(), reader.path)

@@ -1,17 +1,19 @@
 """`save` and `async_save`. Ranks tell each other what they hold and agree on who writes what; each
 writes and flushes its file; when all have, the first writes the index, which is the commit."""
 
+import enum
 import io
 import secrets
 from concurrent.futures import ThreadPoolExecutor, wait
 
 from ... import distributed as dist
 from ... import serialization
+from ..._deprecated import warn
 from ..._errors import UnsupportedError
 from ..._types import NAMES
 from . import _index, _plan
 from ._files import Entry
-from ._flatten import leaves
+from ._flatten import check_dict, leaves
 from ._pieces import held, is_tensor
 from ._plain import NotPlain, encoded
 from ._ranks import Ranks
@@ -21,7 +23,14 @@ from .filesystem import FileSystemWriter, chosen
 from .metadata import of_index
 from .stateful import Stateful
 
-__all__ = ["async_save", "save"]
+__all__ = ["AsyncCheckpointerType", "async_save", "save", "save_state_dict"]
+
+
+class AsyncCheckpointerType(enum.Enum):
+    """What goes on with a save; a thread does here."""
+
+    THREAD = "thread"
+    PROCESS = "process"
 
 
 def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, process_group=None,
@@ -38,6 +47,18 @@ def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, p
     return write(state_dict, writer, planner, Ranks.asked(process_group, no_dist, "save"))
 
 
+def save_state_dict(state_dict, storage_writer, process_group=None, coordinator_rank=0,
+                    no_dist=False, planner=None):  # fmt: skip
+    """`save`, by its old name."""
+    warn(
+        "`save_state_dict` is deprecated and will be removed in future versions. Please use "
+        "`save` instead.",
+        FutureWarning,
+    )
+    options = {"process_group": process_group, "no_dist": no_dist, "planner": planner}
+    return save(state_dict, storage_writer=storage_writer, **options)
+
+
 def write(state_dict, writer, planner, ranks):
     """A save by these ranks, once none goes on in the background."""
     _background.wait()
@@ -45,8 +66,8 @@ def write(state_dict, writer, planner, ranks):
 
 
 def async_save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None,
-               process_group=None, async_checkpointer_type=None, async_stager=None, no_dist=False,
-               use_collectives=True, **_):  # fmt: skip
+               process_group=None, async_checkpointer_type=AsyncCheckpointerType.THREAD,
+               async_stager=None, no_dist=False, use_collectives=True):  # fmt: skip
     """Copies what this rank is to write, and returns a future of `save`, which a thread goes on
     with. One at a time: another save waits until this one is done, and so does the program's
     end."""
@@ -54,8 +75,11 @@ def async_save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=N
         raise UnsupportedError(
             "async_save: stagers, and saves without collectives, are unsupported"
         )
-    if "process" in str(getattr(async_checkpointer_type, "value", async_checkpointer_type)):
-        raise UnsupportedError("async_save: only a thread of this process can go on with a save")
+    if async_checkpointer_type is not AsyncCheckpointerType.THREAD:
+        raise UnsupportedError(
+            f"async_save: async_checkpointer_type={async_checkpointer_type} is unsupported: a "
+            "thread of this process goes on with a save"
+        )
     what = "async_save"
     writer = chosen(storage_writer, checkpoint_id, FileSystemWriter, what, "storage_writer")
     planner = checked(planner, DefaultSavePlanner, what)
@@ -95,6 +119,7 @@ class _Save:
         self._keep_own()
 
     def _look_at(self, state_dict, deep):
+        check_dict(state_dict)
         asked = {k: v.state_dict() if _has_state(v) else v for k, v in state_dict.items()}
         self._held, self._values, self._paths = {}, {}, {}
         for name, leaf in leaves(asked, deep).items():

@@ -6,6 +6,7 @@ epoch; it is a checkpoint, so what kills the job while one is written leaves the
 from ... import distributed as dist
 from ..._deprecated import warn
 from ...nn.modules.module import Module
+from ...nn.parallel import DistributedDataParallel
 from ...optim.optimizer import Optimizer
 from ...utils.data import DataLoader
 from ...utils.data._epoch import generators_of
@@ -48,7 +49,7 @@ class Resumable:
         self._check(parts, every, seconds, keep)
         self.path, self._keep = path, keep
         self._loaders = {n: p for n, p in parts.items() if isinstance(p, DataLoader)}
-        self._parts = {n: p for n, p in parts.items() if n not in self._loaders}
+        self._parts = {n: _inner(p) for n, p in parts.items() if n not in self._loaders}
         self._ranks = Ranks(process_group, alone=not dist.is_initialized())
         self._due = EverySteps(every) if every else EverySeconds(seconds or 300)
         self.step = self.epoch = 0
@@ -252,6 +253,11 @@ class Resumable:
                 self._done.add(name)
                 self._skipped.add(name)
         _generators.put_back(own["generators"])
+
+
+def _inner(part):
+    """The module that is wrapped, which more or fewer ranks have as well."""
+    return part.module if isinstance(part, DistributedDataParallel) else part
 
 
 def _is_sharded(part):
