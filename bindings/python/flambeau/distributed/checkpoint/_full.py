@@ -19,6 +19,8 @@ def given(state, options):
             return value
         if is_sharded(value) and options.full_state_dict:
             value = value.full_tensor()  # all ranks take part
+        if dropped:
+            return None
         return value.cpu() if options.cpu_offload else value
 
     found = _mapped(state, changed)
