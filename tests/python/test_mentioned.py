@@ -217,7 +217,6 @@ def test_limits_of_foreign_dtypes(torch):
 
 def test_modules_for_several_ranks(torch):
     from flambeau.distributed._functional_collectives import wait_tensor
-    from flambeau.distributed.fsdp import FullyShardedDataParallel
     from flambeau.distributed.tensor import DTensor, Replicate, Shard
     from flambeau.distributed.tensor.placement_types import Placement
 
@@ -226,7 +225,6 @@ def test_modules_for_several_ranks(torch):
     assert Shard(0) == Shard(0) != Shard(1) and isinstance(Replicate(), Placement)
     assert Shard(1).is_shard(1) and not Shard(1).is_replicate()
     for use in (
-        lambda: FullyShardedDataParallel(torch.nn.Linear(1, 1)),
         lambda: torch.distributed.rpc.init_rpc("x"),
     ):
         with pytest.raises(NotImplementedError, match="is unsupported: "):

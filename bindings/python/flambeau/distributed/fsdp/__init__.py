@@ -1,19 +1,24 @@
 """`torch.distributed.fsdp`: modules whose parameters lie over the ranks."""
 
-from ... import _refused
-from ...nn.modules.module import Module
+from ..._on_demand import loader as _loader
+from ._first_form import (
+    BackwardPrefetch,
+    CPUOffload,
+    FullStateDictConfig,
+    MixedPrecision,
+    ShardedStateDictConfig,
+    ShardingStrategy,
+    StateDictConfig,
+    StateDictType,
+)
 from ._fully_shard import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
 from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+from .fully_sharded_data_parallel import FullyShardedDataParallel
 
 __all__ = (
-    "CPUOffloadPolicy FSDPModule MixedPrecisionPolicy OffloadPolicy UnshardHandle fully_shard "
-    "register_fsdp_forward_method"
+    "BackwardPrefetch CPUOffload CPUOffloadPolicy FSDPModule FullStateDictConfig "
+    "FullyShardedDataParallel MixedPrecision MixedPrecisionPolicy OffloadPolicy "
+    "ShardedStateDictConfig ShardingStrategy StateDictConfig StateDictType UnshardHandle "
+    "fully_shard register_fsdp_forward_method"
 ).split()
-globals().update(
-    _refused.names(
-        "torch.distributed.fsdp",
-        "CPUOffload FullyShardedDataParallel(Module) MixedPrecision ShardingStrategy StateDictType",
-        "fully_shard does what FullyShardedDataParallel did, for the same module",
-        Module=Module,
-    )
-)
+__getattr__ = _loader(globals(), {}, "wrap")

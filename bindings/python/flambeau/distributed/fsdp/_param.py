@@ -5,6 +5,7 @@ Invariant: the module has the whole parameter where there is one, else the part.
 and the same leaf for good, so that a backward finds the values again that its forward has saved."""
 
 from ..._torch import empty
+from ...autograd import no_grad
 from ...nn.parameter import Parameter
 from ..tensor._dtensor import made
 from ..tensor._layout import Layout, Replicate, Shard, piece
@@ -61,6 +62,13 @@ class ShardedParam:
         if self.whole is not None:
             self.whole.data = empty(0, dtype=self.whole.dtype, device=self.whole.device)
         self._show(self.part)
+
+    def take_back(self):
+        """Makes this rank's rows of the whole the part."""
+        local = self.part._local_tensor
+        first = self.part._layout.local()[1][0]
+        with no_grad():
+            local.detach().copy_(self.whole.detach().narrow(0, first, local.shape[0]))
 
     def taken_gradient(self, dtype):
         """The whole gradient since the last reduction, which the parameter then has no longer; None

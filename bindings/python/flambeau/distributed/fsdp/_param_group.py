@@ -78,6 +78,11 @@ class ParamGroup:
                 p.free()
             self.is_whole = False
 
+    def take_back(self):
+        """What was written into the whole parameters."""
+        for p in self.params if self.is_whole else ():
+            p.take_back()
+
     # ---- gradients
 
     @no_grad()

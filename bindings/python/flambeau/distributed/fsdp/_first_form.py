@@ -1,0 +1,70 @@
+"""What `FullyShardedDataParallel` is told: how parameters lie, in which dtypes, what a state dict
+holds."""
+
+import enum
+from dataclasses import dataclass
+
+from ..._types import dtype
+
+
+class ShardingStrategy(enum.Enum):
+    """Parameters in parts between forward and backward, or whole there; copies of the parts."""
+
+    FULL_SHARD = enum.auto()
+    SHARD_GRAD_OP = enum.auto()
+    NO_SHARD = enum.auto()
+    HYBRID_SHARD = enum.auto()
+    _HYBRID_SHARD_ZERO2 = enum.auto()
+
+
+class BackwardPrefetch(enum.Enum):
+    """When backward gathers the next parameters; either way they are ahead by one module."""
+
+    BACKWARD_PRE = enum.auto()
+    BACKWARD_POST = enum.auto()
+
+
+@dataclass
+class MixedPrecision:
+    """Dtypes of gathered parameters, of the reduction (by default the same) and of buffers."""
+
+    param_dtype: dtype | None = None
+    reduce_dtype: dtype | None = None
+    buffer_dtype: dtype | None = None
+    keep_low_precision_grads: bool = False
+    cast_forward_inputs: bool = False
+    cast_root_forward_inputs: bool = True
+
+
+@dataclass
+class CPUOffload:
+    """Whether the parts are in host memory."""
+
+    offload_params: bool = False
+
+
+class StateDictType(enum.Enum):
+    """Whole tensors, or DTensors."""
+
+    FULL_STATE_DICT = enum.auto()
+    LOCAL_STATE_DICT = enum.auto()
+    SHARDED_STATE_DICT = enum.auto()
+
+
+@dataclass
+class StateDictConfig:
+    """Whether the tensors are moved to host memory."""
+
+    offload_to_cpu: bool = False
+
+
+@dataclass
+class FullStateDictConfig(StateDictConfig):
+    """Whole tensors, on rank 0 only where asked; the others' state dicts are empty."""
+
+    rank0_only: bool = False
+
+
+@dataclass
+class ShardedStateDictConfig(StateDictConfig):
+    """DTensors."""

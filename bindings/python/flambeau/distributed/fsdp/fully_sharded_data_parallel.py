@@ -1,0 +1,234 @@
+"""`FullyShardedDataParallel`: the wrapper of PyTorch's first form, over `fully_shard`. Parameters
+are DTensors here, not views of a flat one; state dicts have whole tensors under the module's own
+names."""
+
+import contextlib
+
+from ... import cuda
+from ..._types import device as device_type
+from ...autograd import no_grad
+from ...nn.modules.module import Module
+from ...nn.utils.clip_grad import clip_grad_norm_
+from .._collectives import broadcast
+from .._group import group_of, world
+from ..device_mesh import DeviceMesh
+from ..tensor._distribute import distribute_tensor
+from ..tensor._dtensor import DTensor
+from ._first_form import (
+    FullStateDictConfig,
+    ShardedStateDictConfig,
+    ShardingStrategy,
+    StateDictType,
+)
+from ._fully_shard import FSDPModule, fully_shard
+from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+from .wrap import shard_below
+
+_HYBRID = ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2
+
+
+class FullyShardedDataParallel(Module):
+    """A module whose parameters lie over the ranks, and with `auto_wrap_policy` those of modules
+    below it by themselves."""
+
+    def __init__(self, module, process_group=None, sharding_strategy=None, cpu_offload=None,
+                 auto_wrap_policy=None, backward_prefetch=None, mixed_precision=None,
+                 ignored_modules=None, param_init_fn=None, device_id=None,
+                 sync_module_states=False, forward_prefetch=False, limit_all_gathers=True,
+                 use_orig_params=False, ignored_states=None, device_mesh=None):  # fmt: skip
+        super().__init__()
+        if param_init_fn is not None:
+            raise NotImplementedError(
+                "FullyShardedDataParallel: param_init_fn is unsupported; initialize the module "
+                "before it is wrapped"
+            )
+        strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
+        mesh = _mesh(strategy, process_group, device_mesh, module, device_id)
+        if device_id is not None:
+            module.to(_device(device_id))
+        if sync_module_states:
+            _copy_from_first(module, mesh)
+        self._fsdp_wrapped_module = module
+        self._kind, self._config = StateDictType.FULL_STATE_DICT, FullStateDictConfig()
+        keeps = strategy in (ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2)
+        options = {
+            "mesh": mesh,
+            "reshard_after_forward": False if keeps else None,
+            "offload_policy": CPUOffloadPolicy()
+            if cpu_offload is not None and cpu_offload.offload_params
+            else OffloadPolicy(),
+        }
+        ignored = _ignored(ignored_modules, ignored_states)
+        inner, outer = _dtypes(mixed_precision, module)
+        if auto_wrap_policy is not None:
+            shard_below(module, auto_wrap_policy, ignored, mp_policy=inner, **options)
+        fully_shard(module, ignored_params=ignored, mp_policy=outer, **options)
+
+    module = property(lambda self: self._fsdp_wrapped_module)
+
+    def forward(self, *args, **kwargs):
+        return self._fsdp_wrapped_module(*args, **kwargs)
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("_fsdp_wrapped_module"), name)
+
+    def __getitem__(self, key):
+        return self._fsdp_wrapped_module[key]
+
+    def clip_grad_norm_(self, max_norm, norm_type=2.0):
+        """Scales all gradients by their joint norm over all ranks, which it returns."""
+        return clip_grad_norm_(self.parameters(), max_norm, norm_type).full_tensor()
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """A block whose backwards reduce no gradients."""
+        self.module.set_requires_gradient_sync(False)
+        try:
+            yield
+        finally:
+            self.module.set_requires_gradient_sync(True)
+
+    # ---- states
+
+    @staticmethod
+    def set_state_dict_type(module, state_dict_type, state_dict_config=None,
+                            optim_state_dict_config=None):  # fmt: skip
+        """What state dicts of this module are from now on; returns what they were."""
+        if state_dict_type is StateDictType.LOCAL_STATE_DICT:
+            raise NotImplementedError(
+                "LOCAL_STATE_DICT is unsupported: parameters are DTensors; use SHARDED_STATE_DICT"
+            )
+        if not isinstance(module, FullyShardedDataParallel):
+            raise TypeError(f"expected a FullyShardedDataParallel, got {type(module).__name__}")
+        full = state_dict_type is StateDictType.FULL_STATE_DICT
+        before = module._kind, module._config
+        default = FullStateDictConfig() if full else ShardedStateDictConfig()
+        module._kind, module._config = state_dict_type, state_dict_config or default
+        return before
+
+    @staticmethod
+    @contextlib.contextmanager
+    def state_dict_type(module, state_dict_type, state_dict_config=None,
+                        optim_state_dict_config=None):  # fmt: skip
+        """A block in which state dicts are of this type."""
+        given = module, state_dict_type, state_dict_config, optim_state_dict_config
+        before = FullyShardedDataParallel.set_state_dict_type(*given)
+        try:
+            yield
+        finally:
+            module._kind, module._config = before
+
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """The module's, whole on all ranks, or as the state dict type says; a collective."""
+        named = {"destination": destination, "prefix": prefix, "keep_vars": keep_vars}
+        found = self._fsdp_wrapped_module.state_dict(*args, **named)
+        full = self._kind is StateDictType.FULL_STATE_DICT
+        for key, value in list(found.items()):
+            if full and isinstance(value, DTensor):
+                value = value.full_tensor().detach()
+            if self._config.offload_to_cpu and hasattr(value, "cpu"):
+                value = value.cpu()
+            found[key] = value
+        if full and getattr(self._config, "rank0_only", False) and world().rank():
+            for key in list(found):
+                del found[key]
+        return found
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Of whole tensors, each rank takes its part."""
+        mine = {k: v for k, v in self._fsdp_wrapped_module.state_dict().items()}
+        laid = {}
+        for key, value in state_dict.items():
+            own = mine.get(key)
+            if isinstance(own, DTensor) and not isinstance(value, DTensor):
+                placed = own.device_mesh, own.placements
+                laid[key] = distribute_tensor(value.detach(), *placed, src_data_rank=None)
+                laid[key] = laid[key].to(own.device)
+            else:
+                laid[key] = value
+        return self._fsdp_wrapped_module.load_state_dict(laid, strict, assign)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def summon_full_params(module, recurse=True, writeback=True, rank0_only=False,
+                           offload_to_cpu=False, with_grads=False):  # fmt: skip
+        """A block in which parameters are whole; what is written into them on a rank changes its
+        part."""
+        if rank0_only or offload_to_cpu or with_grads:
+            raise NotImplementedError(
+                "summon_full_params: rank0_only, offload_to_cpu and with_grads are unsupported; "
+                "full_tensor() of a parameter or its gradient gives the whole"
+            )
+        inner = getattr(module, "_fsdp_wrapped_module", module)
+        states = [s for m in inner.modules() if isinstance(m, FSDPModule) for s in m._states(False)]
+        for state in states:
+            state.group.gather()
+        try:
+            yield
+        finally:
+            for state in states:
+                if writeback:
+                    state.group.take_back()
+                state.group.free()
+
+
+def _device(device_id):
+    return device_type("cuda", device_id) if isinstance(device_id, int) else device_type(device_id)
+
+
+def _mesh(strategy, group, mesh, module, device_id):
+    """The mesh over the ranks, of two dimensions where parts have copies."""
+    if strategy is ShardingStrategy.NO_SHARD:
+        raise NotImplementedError(
+            "ShardingStrategy.NO_SHARD is unsupported; use nn.parallel.DistributedDataParallel"
+        )
+    if strategy in _HYBRID:
+        if mesh is None or mesh.ndim != 2:
+            raise NotImplementedError(
+                f"{strategy} without a device_mesh of two dimensions is unsupported; give "
+                "init_device_mesh(device, (copies, parts))"
+            )
+        return mesh
+    if mesh is not None:
+        return mesh
+    if device_id is not None:
+        kind = _device(device_id).type
+    else:
+        first = next(module.parameters(), None)
+        on_gpu = first is not None and first.is_cuda
+        kind = "cuda" if on_gpu or cuda.is_available() else "cpu"
+    return DeviceMesh.from_group(group_of(group, "FullyShardedDataParallel"), kind)
+
+
+@no_grad()
+def _copy_from_first(module, mesh):
+    for t in (*module.parameters(), *module.buffers()):
+        for i in range(mesh.ndim):
+            broadcast(t.detach(), group=mesh.get_group(i), group_src=0)
+
+
+def _ignored(modules, states):
+    """Parameters that stay as they are."""
+    found = set()
+    for value in (*(modules or ()), *(states or ())):
+        found |= set(value.parameters()) if isinstance(value, Module) else {value}
+    return found
+
+
+def _dtypes(given, module):
+    """The policies of modules below and of the outermost one."""
+    if given is None:
+        return MixedPrecisionPolicy(), MixedPrecisionPolicy()
+    if given.buffer_dtype is not None:
+        for part in module.modules():
+            for name, buffer in part._buffers.items():
+                if buffer is not None and buffer.is_floating_point():
+                    part._buffers[name] = buffer.to(given.buffer_dtype)
+    low = given.param_dtype, given.reduce_dtype or given.param_dtype, None
+    return (
+        MixedPrecisionPolicy(*low, given.cast_forward_inputs),
+        MixedPrecisionPolicy(*low, given.cast_root_forward_inputs),
+    )
