@@ -224,9 +224,7 @@ def test_modules_for_several_ranks(torch):
     assert not isinstance(x, DTensor) and wait_tensor(x) is x
     assert Shard(0) == Shard(0) != Shard(1) and isinstance(Replicate(), Placement)
     assert Shard(1).is_shard(1) and not Shard(1).is_replicate()
-    for use in (
-        lambda: torch.distributed.rpc.init_rpc("x"),
-    ):
+    for use in (lambda: torch.distributed.rpc.init_rpc("x"),):
         with pytest.raises(NotImplementedError, match="is unsupported: "):
             use()
     assert not torch.cuda.is_current_stream_capturing()

@@ -1,0 +1,177 @@
+"""parallelize_module on two ranks: a model of embedding, attention by columns and rows, norms along
+the sequence and a head, as one process trains it; what it refuses."""
+
+import functools
+
+from tests.dist import ranks
+
+STEPS = 20
+
+
+def message(call, *kinds):
+    try:
+        call()
+    except kinds as error:
+        return str(error)
+    return "nothing was raised"
+
+
+def model(torch):
+    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.second = nn.LayerNorm(8), nn.LayerNorm(8)
+            self.q, self.k, self.v, self.o = (nn.Linear(8, 8) for _ in range(4))
+            self.up, self.down = nn.Linear(8, 14), nn.Linear(14, 8)
+
+        def attend(self, x):
+            parts = [f(x).unflatten(-1, (-1, 4)).transpose(1, 2) for f in (self.q, self.k, self.v)]
+            found = F.scaled_dot_product_attention(*parts)
+            return self.o(found.transpose(1, 2).flatten(2))
+
+        def forward(self, x):
+            x = x + self.attend(self.norm(x))
+            return x + self.down(torch.relu(self.up(self.second(x))))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(13, 8, padding_idx=2)
+            self.layers = nn.ModuleList([Block()])
+            self.head = nn.Linear(8, 13)
+
+        def forward(self, tokens):
+            x = self.table(tokens)
+            for layer in self.layers:
+                x = layer(x)
+            return self.head(x)
+
+    return Model()
+
+
+def plan(sequence, columns):
+    """The usual plan; with `sequence` what lies between the layers is cut along it."""
+    from flambeau.distributed.tensor import Replicate, Shard
+    from flambeau.distributed.tensor import parallel as tp
+
+    between = Shard(1) if sequence else Replicate()
+    into = {"input_layouts": between}
+    out = {"output_layouts": between, "use_local_output": not sequence}
+    table = tp.ColwiseParallel if columns else tp.RowwiseParallel
+    found = {
+        "table": table(input_layouts=Replicate(), **out),
+        **{f"layers.*.{name}": tp.ColwiseParallel(**into) for name in ("q", "k", "v", "up")},
+        **{f"layers.*.{name}": tp.RowwiseParallel(**out) for name in ("o", "down")},
+        "head": tp.ColwiseParallel(output_layouts=Replicate(), **into),
+    }
+    if sequence:
+        norms = {f"layers.*.{name}": tp.SequenceParallel() for name in ("norm", "second")}
+        found |= norms
+    return found
+
+
+def trained(torch, mesh, sequence, columns):
+    """The largest difference of a parameter to one process after twenty steps."""
+    from flambeau.distributed.tensor import DTensor
+    from flambeau.distributed.tensor.parallel import parallelize_module
+
+    net, ref = parallelize_module(model(torch), mesh, plan(sequence, columns)), model(torch)
+    made = [torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in (net, ref)]
+    for step in range(STEPS):
+        torch.manual_seed(step)
+        tokens, goal = torch.randint(0, 13, (3, 5)), torch.randint(0, 13, (3, 5))
+        for m, optimizer in zip((net, ref), made):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(m(tokens).flatten(0, 1), goal.flatten()).backward()
+            optimizer.step()
+    worst, moved = 0.0, 0.0
+    for a, b, first in zip(net.parameters(), ref.parameters(), model(torch).parameters()):
+        a = a.full_tensor() if isinstance(a, DTensor) else a
+        worst = max(worst, (a - b).abs().max().item())
+        moved = max(moved, (b - first).abs().max().item())
+    sizes = sum(p._local_tensor.numel() if isinstance(p, DTensor) else p.numel()
+                for p in net.layers.parameters())  # fmt: skip
+    whole = sum(p.numel() for p in ref.layers.parameters())
+    return [worst, moved > 0.05, sizes / whole]
+
+
+def prepared(torch, mesh):
+    """Inputs and outputs of a module that is laid by itself."""
+    from flambeau.distributed.tensor import DTensor, Replicate, Shard
+    from flambeau.distributed.tensor import parallel as tp
+
+    rank, seen = mesh.get_local_rank(), []
+    part = torch.nn.Identity()
+    whole = torch.arange(8.0).reshape(2, 4)
+    style = tp.PrepareModuleInput(input_layouts=Shard(0), desired_input_layouts=Replicate(),
+                                  use_local_output=True)  # fmt: skip
+    tp.parallelize_module(part, mesh, style)
+    seen.append(torch.equal(part(whole[rank : rank + 1]), whole))
+    out = torch.nn.Identity()
+    style = tp.PrepareModuleOutput(output_layouts=Replicate(), desired_output_layouts=Shard(1),
+                                   use_local_output=False)  # fmt: skip
+    found = tp.parallelize_module(out, mesh, style)(whole)
+    seen.append(isinstance(found, DTensor) and torch.equal(found.full_tensor(), whole))
+    return seen
+
+
+def on_each_rank(rank, size):
+    import warnings
+
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.distributed.device_mesh import init_device_mesh
+    from flambeau.distributed.tensor import parallel as tp
+
+    mesh = init_device_mesh("cpu", (size,))
+    grid = init_device_mesh("cpu", (size, 1))
+    nn, lay = torch.nn, tp.parallelize_module
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        lay(nn.Linear(2, 2), mesh, {"no.such": tp.ColwiseParallel()})
+    found = {
+        "plain": trained(torch, mesh, False, False),
+        "sequence": trained(torch, mesh, True, False),
+        "columns": trained(torch, mesh, False, True),
+        "prepared": prepared(torch, mesh),
+        "warned": str(caught[0].message),
+        "refused": [
+            message(lambda: lay(nn.ReLU(), mesh, tp.ColwiseParallel()), NotImplementedError),
+            message(lambda: lay(nn.Linear(1, 1), grid, tp.RowwiseParallel()), ValueError),
+            message(lambda: lay(nn.Linear(1, 1), mesh, "rows"), TypeError),
+            message(tp.loss_parallel, NotImplementedError),
+        ],
+    }
+    dist.destroy_process_group()
+    return found
+
+
+@functools.cache
+def found():
+    return ranks.values(on_each_rank, 2, timeout=90)
+
+
+def test_equals_one_process():
+    for one in found():
+        for how in ("plain", "sequence", "columns"):
+            worst, moved, share = one[how]
+            assert worst < 1e-5 and moved and 0.5 < share < 0.57
+
+
+def test_inputs_and_outputs():
+    for one in found():
+        assert one["prepared"] == [True, True]
+
+
+def test_refusals():
+    one = found()[0]
+    assert "could not be resolved" in one["warned"]
+    for text, part in zip(
+        one["refused"],
+        ("nn.Linear and nn.Embedding", "of one dimension", "Expect Union", "unsupported"),
+        strict=True,
+    ):
+        assert part in text
