@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "dist/providers.h"
@@ -155,6 +156,17 @@ std::shared_ptr<Hub> offered(int64_t number) {
   return hub;
 }
 
+// The first rank waits until all others hold the hub: it may be done with it before they come.
+flam_dist_result wait_for_others(const flam_dist_members* m) {
+  const auto nothing = [](void*, const void*, size_t) {};
+  for (int r = 1; r < m->size; r++) {
+    const std::string key = "holds/" + std::to_string(r);
+    const auto result = m->store->get(m->store->user, key.c_str(), m->timeout_ms, nullptr, nothing);
+    if (result != FLAM_DIST_OK) return result;
+  }
+  return FLAM_DIST_OK;
+}
+
 // The first rank makes the hub, and leaves its number in the store.
 flam_dist_result make(const flam_dist_members* m, void** communicator, flam_dist_text* why) {
   if (m->size == 1) {
@@ -167,6 +179,7 @@ flam_dist_result make(const flam_dist_members* m, void** communicator, flam_dist
     const int64_t number = offer(hub, m->size - 1);
     const auto result = m->store->set(m->store->user, "hub", &number, sizeof number);
     if (result != FLAM_DIST_OK) return result;
+    if (const auto missing = wait_for_others(m); missing != FLAM_DIST_OK) return missing;
   } else {
     int64_t number = 0;
     const auto take = [](void* into, const void* data, size_t size) {
@@ -175,6 +188,8 @@ flam_dist_result make(const flam_dist_members* m, void** communicator, flam_dist
     const auto result = m->store->get(m->store->user, "hub", m->timeout_ms, &number, take);
     if (result != FLAM_DIST_OK) return result;
     hub = offered(number);
+    const std::string key = "holds/" + std::to_string(m->rank);
+    if (hub) m->store->set(m->store->user, key.c_str(), "", 0);
   }
   if (!hub) {
     std::snprintf(why->text, sizeof why->text, "the ranks are not threads of one process");
