@@ -423,7 +423,6 @@ def test_communication_hooks():
 
 def overlaps(rank, size):
     torch, dist = _begin()
-    from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
 
     events, works = [], []
 
