@@ -111,10 +111,10 @@ def step(model, optimizer, scaler, inputs, targets):
         optimizer.zero_grad()
         loss = (model(inputs) - targets).square().mean()
         (loss if isinstance(optimizer, torch.optim.LBFGS) else scaler.scale(loss)).backward()
-        return loss
+        return loss.detach()
 
     if isinstance(optimizer, torch.optim.LBFGS):
-        return float(optimizer.step(closure).detach())
+        return optimizer.step(closure).item()
     loss = closure()
     scaler.step(optimizer)
     scaler.update()
