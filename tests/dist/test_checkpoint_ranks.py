@@ -151,6 +151,56 @@ def test_a_failure_of_one_is_everybodys(tmp_path):
     assert len(left) == 3  # the former checkpoint's
 
 
+def fill_the_disk(rank, size, folder):
+    """Every call of the system that a save makes finds the disk full, on one rank and the other."""
+    start(rank, size)
+    names = "open", "write", "fsync", "replace"
+    real, whole, failed = {name: getattr(os, name) for name in names}, 1, 0
+    dcp.save(state(rank, size, whole), checkpoint_id=folder)
+    files = 3
+
+    def patched(call, countdown):
+        def run(*given, **options):
+            countdown[0] -= 1
+            if countdown[0] == 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return call(*given, **options)
+
+        return run
+
+    for who in range(size):
+        for n in range(1, 100):
+            countdown, problem = [n if rank == who else -1], None
+            for name, call in real.items():
+                setattr(os, name, patched(call, countdown))
+            try:
+                dcp.save(state(rank, size, whole + 1), checkpoint_id=folder)
+            except dcp.CheckpointException as caught:
+                problem = caught
+            for name, call in real.items():
+                setattr(os, name, call)
+            dist.barrier()
+            found = read(folder, rank, size, alone=False)
+            assert found in (whole, whole + 1) and (problem or found == whole + 1)
+            # Both are there where the new one may not have got to the disk.
+            expected = files if found == whole else files + 2 if problem else 3
+            files = len(os.listdir(folder))
+            dist.barrier()
+            assert files == expected
+            whole = found
+            if problem is None:
+                break
+            assert list(problem.failures) == [who] and "No space left" in str(problem)
+            failed += 1
+    dist.destroy_process_group()
+    return [failed, whole]
+
+
+def test_a_disk_that_is_full_on_one_rank(tmp_path):
+    first, second = ranks.values(fill_the_disk, 2, str(tmp_path / "checkpoint"))
+    assert first == second and first[0] >= 15 and first[1] >= 3
+
+
 def save_on(rank, size, folder, seed, doomed):
     """Saves on and on; the doomed rank is killed at some time."""
     start(rank, size, timeout=4)
