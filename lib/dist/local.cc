@@ -126,14 +126,10 @@ struct Member {
 
 Member& of(void* communicator) { return *static_cast<Member*>(communicator); }
 
-// Hubs by number, each until all of its ranks have it: the first may be gone before the last comes.
+// Hubs by number, for the ranks that have read it in the store.
 struct Offers {
-  struct Offer {
-    std::shared_ptr<Hub> hub;
-    int left;  // to come
-  };
   std::mutex mutex;
-  std::map<int64_t, Offer> hubs;
+  std::map<int64_t, std::weak_ptr<Hub>> hubs;
   int64_t last = 0;
 };
 Offers& offers() {
@@ -141,19 +137,17 @@ Offers& offers() {
   return all;
 }
 
-int64_t offer(const std::shared_ptr<Hub>& hub, int others) {
+int64_t offer(const std::shared_ptr<Hub>& hub) {
   const std::lock_guard lock(offers().mutex);
-  offers().hubs[++offers().last] = {hub, others};
+  std::erase_if(offers().hubs, [](const auto& entry) { return entry.second.expired(); });
+  offers().hubs[++offers().last] = hub;
   return offers().last;
 }
 
 std::shared_ptr<Hub> offered(int64_t number) {
   const std::lock_guard lock(offers().mutex);
   const auto found = offers().hubs.find(number);
-  if (found == offers().hubs.end()) return nullptr;
-  std::shared_ptr<Hub> hub = found->second.hub;
-  if (--found->second.left == 0) offers().hubs.erase(found);
-  return hub;
+  return found == offers().hubs.end() ? nullptr : found->second.lock();
 }
 
 // The first rank waits until all others hold the hub: it may be done with it before they come.
@@ -176,7 +170,7 @@ flam_dist_result make(const flam_dist_members* m, void** communicator, flam_dist
   std::shared_ptr<Hub> hub;
   if (m->rank == 0) {
     hub = std::make_shared<Hub>(m->size);
-    const int64_t number = offer(hub, m->size - 1);
+    const int64_t number = offer(hub);
     const auto result = m->store->set(m->store->user, "hub", &number, sizeof number);
     if (result != FLAM_DIST_OK) return result;
     if (const auto missing = wait_for_others(m); missing != FLAM_DIST_OK) return missing;

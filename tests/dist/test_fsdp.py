@@ -281,6 +281,33 @@ def memory(torch, rank):
     return found
 
 
+def after_failures(torch, rank):
+    """A forward and a backward that raise leave nothing behind; modules may share a group."""
+    from flambeau.distributed.fsdp import fully_shard
+
+    net, ref = mlp(torch), mlp(torch)
+    fully_shard([net[0], net[2]])
+    fully_shard(net)
+    x = data(torch, net, 0)
+
+    def fail(*_):
+        raise ValueError("on purpose")
+
+    seen = []
+    for place in (3, 2):
+        hook = net[place].register_forward_hook(fail)
+        seen.append(message(lambda: net(x), ValueError))
+        hook.remove()
+        hook = net[place].register_full_backward_hook(fail)
+        seen.append(message(lambda: net(x).sum().backward(), ValueError))
+        hook.remove()
+    for m in (net, ref):
+        m(x).sum().backward()
+    pairs = zip(net.parameters(), ref.parameters(), strict=True)
+    worst = max((a.grad.full_tensor() - b.grad).abs().max().item() for a, b in pairs)
+    return [worst, set(seen) == {"on purpose"}]
+
+
 def scaled(torch, rank):
     """A gradient that is not finite on one rank's part skips the step of all."""
     net = sharded(mlp(torch))
@@ -416,6 +443,7 @@ def on_each_rank(rank, size):
         "handled": handled(torch, rank),
         "copies": copies(torch, rank),
         "scaled": scaled(torch, rank),
+        "after": after_failures(torch, rank),
         "twice": twice(torch, rank),
         "wrapped": wrapped(torch, rank, cpu),
     }
@@ -449,6 +477,12 @@ def test_dtypes():
 def test_one_rank_that_overflows_skips_the_step_of_all():
     for one in found():
         assert one["scaled"] == [[False, 8.0], [True, 4.0]]
+
+
+def test_goes_on_after_failures():
+    for one in found():
+        worst, raised = one["after"]
+        assert worst < 1e-5 and raised
 
 
 def test_first_form():

@@ -85,6 +85,13 @@ class ParamGroup:
 
     # ---- gradients
 
+    def drop_gradients(self):
+        """Forgets whole gradients, which no reduction has taken."""
+        for p in self.params:
+            p.kept = None
+            if p.whole is not None:
+                p.whole.grad = None
+
     @no_grad()
     def begin_reduce(self):
         """Takes the gradients that are there, frees the parameters and begins to reduce: a list of

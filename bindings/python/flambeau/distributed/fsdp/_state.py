@@ -5,6 +5,7 @@ The outermost module that is called is the root; it knows the order of the last 
 the next module's parameters are gathered ahead, and ends each backward: gradients of modules whose
 inputs need none are reduced there, and all reductions finished."""
 
+from ..._gen import api
 from ..._tensor import Tensor
 from ...autograd import Function, Variable, is_grad_enabled
 
@@ -22,6 +23,14 @@ class Job:
     def finish_reductions(self):
         while self.reductions:
             self.reductions.pop(0).finish()
+
+    def abandon(self):
+        """After a backward that failed: what it left is dropped."""
+        self.reductions, self.ends = [], False
+        for state in self.states:
+            state.phase, state.calls = IDLE, 0
+            state.group.drop_gradients()
+            state.group.free()
 
     def end_backward(self):
         """After the backward pass."""
@@ -64,6 +73,8 @@ class State:
         job = self.find_job()
         if self.policy.cast_forward_inputs and self.policy.param_dtype is not None:
             args, kwargs = _each((args, kwargs), _cast_to(self.policy.param_dtype))
+        if self.phase == BACKWARD and not api.backward_pass():
+            job.abandon()
         if self.phase == BACKWARD:  # computed anew, for its gradient
             return args, kwargs
         if job.root is self:
