@@ -97,3 +97,21 @@ def test_refusals_and_text():
         strict=True,
     ):  # fmt: skip
         assert part in text
+
+
+def on_gpus(rank, size):
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.distributed.device_mesh import init_device_mesh
+
+    mesh = init_device_mesh("cuda", (size,))
+    own = torch.ones(1, device="cuda")
+    dist.all_reduce(own, group=mesh.get_group())
+    found = [torch.cuda.current_device(), str(own.device), own.item()]
+    dist.destroy_process_group()
+    return found
+
+
+def test_each_rank_gets_its_gpu():
+    found = ranks.values(on_gpus, 2, timeout=60, FLAMBEAU_SIM="devices=2,as=cuda")
+    assert found == [[0, "cuda:0", 2.0], [1, "cuda:1", 2.0]]

@@ -6,7 +6,9 @@ dimension, also of those that it is not in. A slice, `mesh["dp"]`, has the group
 it was taken from."""
 
 import math
+import os
 
+from .. import cpu, cuda
 from .._tensor import Tensor
 from .._torch import int32, tensor
 from ._group import GroupMember, get_process_group_ranks, world
@@ -56,6 +58,8 @@ class DeviceMesh:
         if not is_initialized():
             init_process_group()
         job = world()
+        if self._device_type == "cuda":
+            _choose_device(job.rank())
         if len(ranks) > job.size():
             raise RuntimeError(
                 f"Mesh should not be bigger than default world size {job.size()}, but found "
@@ -282,6 +286,13 @@ class DeviceMesh:
         return f"DeviceMesh(({shape}), '{self._device_type}')"
 
 
+def _choose_device(rank):
+    """Makes this rank's GPU the current one where the program has not left the first."""
+    count = cuda.device_count()
+    if count > 1 and cuda.current_device() == 0:
+        cuda.set_device(int(os.environ.get("LOCAL_RANK", rank)) % count)
+
+
 def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_override=None):
     """A mesh of the ranks 0, 1, ... in that order; the job's group is made where there is none."""
     if str(device_type) != str(device_type).split(":")[0] or not str(device_type).isalpha():
@@ -304,6 +315,4 @@ def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_ov
 
 def _get_device_handle(device_type="cuda"):
     """The module of a kind of device."""
-    from .. import cpu, cuda
-
     return {"cuda": cuda, "cpu": cpu}.get(device_type)

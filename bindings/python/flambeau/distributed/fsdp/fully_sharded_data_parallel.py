@@ -14,10 +14,14 @@ from .._group import group_of, world
 from ..device_mesh import DeviceMesh
 from ..tensor._distribute import distribute_tensor
 from ..tensor._dtensor import DTensor
-from ._first_form import (
+from ._first_form import (  # noqa: F401, also those that programs import from here
+    BackwardPrefetch,
+    CPUOffload,
     FullStateDictConfig,
+    MixedPrecision,
     ShardedStateDictConfig,
     ShardingStrategy,
+    StateDictConfig,
     StateDictType,
 )
 from ._fully_shard import FSDPModule, fully_shard
