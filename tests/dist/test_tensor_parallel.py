@@ -98,6 +98,41 @@ def trained(torch, mesh, sequence, columns):
     return [worst, moved > 0.05, sizes / whole]
 
 
+def both(torch, rank, size):
+    """Tensor parallelism by two ranks, and fully_shard by two: each pair has half of the batch."""
+    from flambeau.distributed.device_mesh import init_device_mesh
+    from flambeau.distributed.fsdp import fully_shard
+    from flambeau.distributed.tensor.parallel import parallelize_module
+
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    net, ref = parallelize_module(model(torch), mesh["tp"], plan(True, False)), model(torch)
+    for layer in net.layers:
+        fully_shard(layer, mesh=mesh["dp"])
+    fully_shard(net, mesh=mesh["dp"])
+    made = [torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in (net, ref)]
+    half = slice(0, 2) if mesh.get_local_rank("dp") == 0 else slice(2, 4)
+    for step in range(STEPS):
+        torch.manual_seed(step)
+        tokens, goal = torch.randint(0, 13, (4, 5)), torch.randint(0, 13, (4, 5))
+        for m, optimizer, part in zip((net, ref), made, (half, slice(0, 4))):
+            optimizer.zero_grad()
+            found = m(tokens[part]).flatten(0, 1)
+            torch.nn.functional.cross_entropy(found, goal[part].flatten()).backward()
+            optimizer.step()
+    pairs = list(zip(net.parameters(), ref.parameters(), strict=True))
+    worst = max((a.full_tensor() - b).abs().max().item() for a, b in pairs)
+    share = sum(a.to_local().numel() for a, _ in pairs) / sum(b.numel() for _, b in pairs)
+    alone = fully_shard(torch.nn.Linear(4, 4), mesh=mesh["dp"])
+    refused = message(lambda: fully_shard(holder(torch, alone.weight), mesh=mesh["dp"]), Exception)
+    return [worst, share, refused]
+
+
+def holder(torch, weight):
+    module = torch.nn.Module()
+    module.weight = weight
+    return module
+
+
 def prepared(torch, mesh):
     """Inputs and outputs of a module that is laid by itself."""
     from flambeau.distributed.tensor import DTensor, Replicate, Shard
@@ -116,6 +151,16 @@ def prepared(torch, mesh):
     found = tp.parallelize_module(out, mesh, style)(whole)
     seen.append(isinstance(found, DTensor) and torch.equal(found.full_tensor(), whole))
     return seen
+
+
+def on_four(rank, size):
+    import flambeau as torch
+    import flambeau.distributed as dist
+
+    dist.init_process_group()
+    found = both(torch, rank, size)
+    dist.destroy_process_group()
+    return found
 
 
 def on_each_rank(rank, size):
@@ -159,6 +204,12 @@ def test_equals_one_process():
         for how in ("plain", "sequence", "columns"):
             worst, moved, share = one[how]
             assert worst < 1e-5 and moved and 0.5 < share < 0.57
+
+
+def test_with_fully_shard():
+    for worst, share, refused in ranks.values(on_four, 4, timeout=90):
+        assert worst < 1e-5 and 0.25 < share < 0.3
+        assert "fully_shard of a module with DTensors is unsupported" in refused
 
 
 def test_inputs_and_outputs():

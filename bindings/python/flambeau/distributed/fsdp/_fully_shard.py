@@ -8,7 +8,6 @@ from ...nn.modules.module import Module
 from .._group import world
 from .._start import init_process_group, is_initialized
 from ..device_mesh import init_device_mesh
-from ..tensor._dtensor import DTensor
 from ._param import ShardedParam
 from ._param_group import ParamGroup
 from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
@@ -135,12 +134,6 @@ def _found(modules, ignored):
             if p is not None and p not in ignored:
                 places.setdefault(p, []).append((module, name))
         below = [(child, False) for child in module.children()] + below
-    for p, (first, *_) in places.items():
-        if isinstance(p, DTensor):
-            raise NotImplementedError(
-                f"fully_shard: {type(first[0]).__name__}.{first[1]} is a DTensor already, which is "
-                "unsupported; tensor parallelism and fully_shard do not combine"
-            )
     return places, seen
 
 

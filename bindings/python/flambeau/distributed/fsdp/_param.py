@@ -1,13 +1,17 @@
 """A parameter that `fully_shard` manages: cut along its first dimension, this rank's part always
 there, the whole only between `put` and `free`.
 
+A parameter that tensor parallelism has laid over the ranks already counts as whole where a rank has
+its part of that; the part that is left is cut twice.
+
 Invariant: the module has the whole parameter where there is one, else the part. The whole is one
 and the same leaf for good, so that a backward finds the values again that its forward has saved."""
 
 from ..._torch import empty
 from ...autograd import no_grad
 from ...nn.parameter import Parameter
-from ..tensor._dtensor import made
+from ..device_mesh import DeviceMesh
+from ..tensor._dtensor import DTensor, made
 from ..tensor._layout import Layout, Replicate, Shard, piece
 
 
@@ -15,6 +19,11 @@ class ShardedParam:
     """One parameter, under all names that the modules have for it."""
 
     def __init__(self, parameter, places, mesh, device, offload):
+        self.laid = parameter if isinstance(parameter, DTensor) else None
+        over = Layout(mesh, (Replicate(),) * (mesh.ndim - 1) + (Shard(0),), tuple(parameter.shape))
+        if self.laid is not None:
+            over = _cut_twice(parameter._layout, mesh)
+            parameter = parameter._local_tensor
         self.places, self.shape = places, tuple(parameter.shape)
         if not self.shape:
             module, name = places[0]
@@ -23,17 +32,15 @@ class ShardedParam:
                 f"{type(module).__name__}.{name} to a 1D tensor with numel equal to 1."
             )
         ranks, rank = mesh.size(-1), mesh.get_local_rank(-1)
-        first, rows = piece(self.shape[0], ranks, rank)
+        self.first, rows = piece(self.shape[0], ranks, rank)
         self.rows = -(-self.shape[0] // ranks)  # of each rank, the last ones' padded
         self.row = parameter[0].numel() if self.shape[0] else 0
         self.padded = self.rows * self.row
-        local = parameter.detach().narrow(0, first, rows).to(device).clone()
+        local = parameter.detach().narrow(0, self.first, rows).to(device).clone()
         if offload is not None:
             local = local.cpu()
             local = local.pin_memory() if offload.pin_memory and device.type != "cpu" else local
-        placements = (Replicate(),) * (mesh.ndim - 1) + (Shard(0),)
-        part = made(local, Layout(mesh, placements, self.shape))
-        self.part = Parameter(part, parameter.requires_grad)
+        self.part = Parameter(made(local, over), parameter.requires_grad)
         for name, value in parameter.__dict__.items():
             self.part.__dict__.setdefault(name, value)
         self.whole = self.kept = None  # the whole; a gradient that was not reduced
@@ -55,7 +62,13 @@ class ShardedParam:
         else:
             self.whole.data = values
             self.whole.requires_grad_(self.part.requires_grad)
-        self._show(self.whole)
+        self._show(self.whole if self.laid is None else self._as_laid())
+
+    def _as_laid(self):
+        """The whole, as tensor parallelism has laid it."""
+        found = self.laid._with_local(self.whole)
+        found._is_param = True
+        return found
 
     def free(self):
         """Gives the memory of the whole back."""
@@ -66,7 +79,7 @@ class ShardedParam:
     def take_back(self):
         """Makes this rank's rows of the whole the part."""
         local = self.part._local_tensor
-        first = self.part._layout.local()[1][0]
+        first = min(self.first, self.shape[0])
         with no_grad():
             local.detach().copy_(self.whole.detach().narrow(0, first, local.shape[0]))
 
@@ -89,3 +102,19 @@ class ShardedParam:
             self.part.grad = self.part._with_local(grad)
         else:
             self.part.grad._local_tensor.add_(grad)
+
+
+def _cut_twice(laid, mesh):
+    """The layout of a parameter that lies over one dimension of a mesh and is cut along another."""
+    over, root = laid.mesh, mesh._get_root_mesh()
+    if mesh.ndim != 1 or over.ndim != 1 or over._get_root_mesh() is not root or over == mesh:
+        raise NotImplementedError(
+            "fully_shard of a module with DTensors is unsupported unless they lie over one "
+            f"dimension of the mesh of which fully_shard gets another: {over!r} and {mesh!r}\n"
+            '  init_device_mesh(device, (n, m), mesh_dim_names=("dp", "tp")), and of it '
+            'parallelize_module(module, mesh["tp"]) and fully_shard(module, mesh=mesh["dp"])'
+        )
+    names = over.mesh_dim_names + mesh.mesh_dim_names
+    dims, groups = [(root._dim(name),) for name in names], [over.get_group(), mesh.get_group()]
+    both = DeviceMesh._of(root, dims, names, groups)
+    return Layout(both, (*laid.placements, Shard(0)), laid.shape)

@@ -104,8 +104,12 @@ class State:
         if not found or not self.group.params:
             return args, kwargs
         self.calls += 1
-        passed = _Passed.apply(self, *found)
-        known = dict(zip(map(id, found), passed if isinstance(passed, tuple) else (passed,)))
+        passed = _Passed.apply(self, *(getattr(t, "_local_tensor", t) for t in found))
+        passed = passed if isinstance(passed, tuple) else (passed,)
+        known = {
+            id(t): t._with_local(part) if hasattr(t, "_local_tensor") else part
+            for t, part in zip(found, passed)
+        }
         return _each((args, kwargs), lambda t: known.get(id(t), t))
 
     def after_forward(self, module, args, kwargs, found):
