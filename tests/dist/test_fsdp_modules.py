@@ -24,12 +24,18 @@ def states(torch, rank):
     other.load_state_dict(state)
     with torch.no_grad():
         after = other(x)
+    third = sharded(mlp(torch))
+    third.load_state_dict({k: torch.nn.Parameter(v.clone()) for k, v in state.items()}, assign=True)
+    with torch.no_grad():
+        assigned = torch.equal(third(x), after)
+    third[0].weight = torch.nn.Parameter(torch.ones(11, 6))
+    replaced = "was replaced by" in message(lambda: third(x), RuntimeError)
     net(x)  # its graph is dropped; the root's parameters are still whole
     parts = all(isinstance(v, DTensor) for v in net.state_dict().values())
     shapes = [v.shape for v in state.values()] == [p.shape for p in mlp(torch).parameters()]
     wrong = message(lambda: other.load_state_dict(mlp(torch).state_dict()), RuntimeError)
     refused = "mixed torch.Tensor and DTensor" in wrong
-    return [parts, shapes, torch.equal(before, after), same, refused]
+    return [parts, shapes, torch.equal(before, after), same, refused, assigned, replaced]
 
 
 def handled(torch, rank):
@@ -252,7 +258,7 @@ def test_first_form():
 
 def test_states():
     for one in found():
-        assert one["states"] == [True] * 5
+        assert one["states"] == [True] * 7
 
 
 def test_by_hand():

@@ -50,6 +50,22 @@ class ShardedParam:
         for module, name in self.places:
             module._parameters[name] = parameter
 
+    def adopt(self):
+        """Takes over a part that the program has put in the place of the former one, as
+        `load_state_dict(..., assign=True)` does."""
+        module, name = self.places[0]
+        now = module._parameters.get(name)
+        if now is self.part:
+            return
+        if not isinstance(now, DTensor) or now._layout != self.part._layout:
+            raise RuntimeError(
+                f"fully_shard: {type(module).__name__}.{name} was replaced by what does not lie as "
+                f"{self.part.placements} of {list(self.part.shape)} over {self.part.device_mesh!r}"
+                "\n  distribute_tensor(tensor, device_mesh, placements) makes it"
+            )
+        self.part = now
+        self._show(now)
+
     def local(self):
         """This rank's rows, in one dimension."""
         return self.part._local_tensor.detach().reshape(-1)

@@ -30,6 +30,7 @@ class ParamGroup:
             return
         alike = {}
         for p in self.params:
+            p.adopt()
             alike.setdefault(self.policy.param_dtype or p.part.dtype, []).append(p)
         for dtype, params in alike.items():
             own = self._packed(params, dtype)
