@@ -321,7 +321,7 @@ void Group::explain(uint64_t sequence, const What& what, flam_dist_result result
                     ? world_->connection_broke(*this, text, why)
                     : Error(Code::internal, cat_text(text, " failed: ", why));
   const std::lock_guard lock(mutex_);
-  if (!over_) over_ = error;
+  if (!over_) over_ = result == FLAM_DIST_LOST && leaver_ ? *leaver_ : error;
   throw *over_;
 }
 

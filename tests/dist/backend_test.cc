@@ -39,7 +39,7 @@ TEST(Backend, SaysWhatIsNotKnown) {
     EXPECT_TRUE(says(text_of([&] { backend("foo", size); }), "Invalid backend: 'foo'"));
     EXPECT_TRUE(says(text_of([&] { backend("cpu:local,tpu:local", size); }), "names no device"));
   }
-  EXPECT_TRUE(says(text_of([] { backend("mpi", 2); }), "mpi is unsupported"));
+  EXPECT_TRUE(says(text_of([] { backend("ucc", 2); }), "ucc is unsupported"));
 }
 
 // One group of as many threads, each of which runs `f` with its own.

@@ -3,6 +3,7 @@ and on simulated GPUs; accumulation, dtypes, offload, checkpoints of activations
 allocator."""
 
 import functools
+import gc
 
 import pytest
 
@@ -138,6 +139,29 @@ def memory(torch, rank):
     return found
 
 
+def between(torch, rank):
+    """Bytes between forward and backward, in those of a layer of a transformer, of four: with and
+    without whole parameters."""
+    from flambeau.distributed.fsdp import fully_shard
+
+    found, device = [], f"cuda:{rank}"
+    for frees in (False, True):
+        torch.cuda.synchronize()
+        start, nn = torch.cuda.memory_allocated(), torch.nn
+        layers = [nn.TransformerEncoderLayer(256, 4, 512, 0.0, batch_first=True) for _ in range(4)]
+        net = nn.Sequential(*layers).to(device)
+        one = 4 * sum(p.numel() for p in layers[0].parameters())
+        for layer in (*layers, net):
+            fully_shard(layer, reshard_after_forward=frees)
+        y = net(torch.ones(1, 2, 256, device=device)).sum()
+        torch.cuda.synchronize()
+        found.append((torch.cuda.memory_allocated() - start) / one)
+        y.backward()
+        del net, layers, layer, y
+        gc.collect()
+    return found
+
+
 def copies(torch, rank):
     """Meshes of two dimensions, of which one has a single rank."""
     from flambeau.distributed.device_mesh import init_device_mesh
@@ -161,6 +185,7 @@ def on_each_rank(rank, size):
     device, on_host = f"cuda:{rank}", fsdp.CPUOffloadPolicy()
     found = {
         "memory": memory(torch, rank),
+        "between": between(torch, rank),
         "gpu": trained(torch, rank, mlp, device, mesh=gpus),
         "offload": trained(torch, rank, mlp, device, True, mesh=gpus, offload_policy=on_host),
     }
@@ -211,3 +236,10 @@ def test_memory_falls_as_the_arithmetic_says():
         assert plain == pytest.approx(4 * 8, rel=0.01) and most >= 32
         assert own == pytest.approx(4 * 8 / 2, rel=0.03)
         assert within <= own + 6 and within < most
+
+
+def test_parameters_are_parts_between_forward_and_backward():
+    for one in found():
+        whole, parts = one["between"]
+        assert whole == pytest.approx(4 / 2 + 4, rel=0.05)
+        assert parts == pytest.approx(4 / 2, rel=0.05)

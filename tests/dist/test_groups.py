@@ -123,7 +123,7 @@ def objects(torch, dist, rank, size):
 
 def names(dist, rank):
     assert dist.get_backend() == "gloo" and dist.get_backend_config() == "cpu:gloo,cuda:gloo"
-    assert dist.is_gloo_available() and not dist.is_mpi_available()
+    assert dist.is_gloo_available() and not dist.is_ucc_available()
     assert dist.get_node_local_rank() == rank and dist.Backend("GLOO") == dist.Backend.GLOO
     assert dist.ReduceOp.SUM != dist.ReduceOp.MIN and dist.ReduceOp.RedOpType.MAX.value == 4
     assert dist._make_nccl_premul_sum(2.0) == dist.ReduceOp.PREMUL_SUM

@@ -68,12 +68,16 @@ class ParamGroup:
                 at += p.padded
         self.is_whole = True
 
-    @no_grad()
-    def free(self):
-        """The modules have the parts again."""
+    def end_gather(self):
+        """Forgets what is coming and was not asked for."""
         coming, self._coming = self._coming, []
         for work, *_ in coming:
             work.wait()
+
+    @no_grad()
+    def free(self):
+        """The modules have the parts again."""
+        self.end_gather()
         if self.is_whole and self.params:
             for p in self.params:
                 p.free()

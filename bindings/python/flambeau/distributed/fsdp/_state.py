@@ -121,8 +121,7 @@ class State:
                 self.group.free()
             if job.root is self:
                 for state in job.states:  # gathered ahead by an order that has changed
-                    if state.phase != FORWARD:
-                        state.group.free()
+                    state.group.end_gather()
             self.phase = IDLE
             if records:
                 _each(found, self._hook)
