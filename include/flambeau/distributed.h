@@ -187,7 +187,7 @@ typedef struct flam_group_all_reduce_options {
  * - returns: the work; it has ended where `async_op` is false.
  * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`; `FLAM_ERROR_DTYPE` where `op`
  *   has no form for
- *   the dtype; `FLAM_ERROR_INVALID_ARGUMENT` for tensors of several dtypes.
+ *   the dtype, and for tensors of several dtypes.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_all_reduce(
     const flam_group *group, flam_tensor *const *tensors, size_t n_tensors,

@@ -24,6 +24,13 @@ dist::GroupOptions options_of(std::string_view backend, std::string_view name, d
 }
 
 Ref<flam_work> handle(Ref<dist::Work> work) { return make_ref<flam_work>(std::move(work)); }
+void check_range(int64_t rank, int64_t size) {
+  check(size >= 1 && size <= INT32_MAX, Code::invalid_argument,
+        "a group has from 1 to 2147483647 ranks, got a size of ", size);
+  check(rank >= 0 && rank < size, Code::invalid_argument, "rank ", rank, " is not in a group of ",
+        size);
+}
+
 dist::Reduction reduction(int32_t op, double factor) { return {dist::ReduceOp(op), factor}; }
 dist::Group& of(const flam_group* group) { return *group->group; }
 
@@ -31,7 +38,7 @@ dist::Group& of(const flam_group* group) { return *group->group; }
 
 Ref<flam_group> group_new(const flam_store* store, int64_t rank, int64_t size,
                           std::string_view backend, std::string_view name, double timeout) {
-  check(size <= INT32_MAX, Code::invalid_argument, "a group of ", size, " ranks is too large");
+  check_range(rank, size);
   return make_ref<flam_group>(
       dist::Group::join(store->store, int(rank), int(size), options_of(backend, name, timeout)));
 }
@@ -44,12 +51,14 @@ Ref<flam_group> group_init(std::string_view method, std::string_view backend, do
   const auto found =
       by_mpi ? dist::find_others_by_mpi(options.timeout)
              : dist::find_others(std::string(method), rank, world_size, options.timeout);
+  check_range(found.rank, found.size);
   return make_ref<flam_group>(
       dist::Group::join(found.store, int(found.rank), int(found.size), options));
 }
 
 Ref<flam_group> group_split(const flam_group* group, DimsView ranks, std::string_view backend,
                             std::string_view name, double timeout) {
+  for (const int64_t r : ranks) check_range(r, of(group).size());
   const std::vector<int32_t> own(ranks.begin(), ranks.end());
   return make_ref<flam_group>(of(group).split(own, options_of(backend, name, timeout)));
 }
@@ -69,8 +78,8 @@ int64_t group_world_rank(const flam_group* group, int64_t rank) {
   const auto& ranks = of(group).world_ranks();
   return rank >= 0 && size_t(rank) < ranks.size() ? ranks[size_t(rank)] : -1;
 }
-const char* group_backend(const flam_group* group) { return of(group).options().backend.c_str(); }
-const char* group_name(const flam_group* group) { return of(group).options().name.c_str(); }
+const char* group_backend(const flam_group* group) { return of(group).backend_name().c_str(); }
+const char* group_name(const flam_group* group) { return of(group).name().c_str(); }
 void group_set_timeout(const flam_group* group, double timeout) {
   of(group).set_timeout(milliseconds(timeout));
 }

@@ -23,12 +23,14 @@ std::vector<int64_t> numbers_of(const Tensor& t) {
   return {first, first + here.numel()};
 }
 
-// The same number on every machine, another for another shape or dtype: FNV-1a.
+// The same number on every machine, another for another shape, dtype or whether it is trained:
+// FNV-1a.
 int64_t fingerprint(const Tensor& t) {
   uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&](uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
   add(uint64_t(t.dtype()));
   for (const int64_t n : t.sizes()) add(uint64_t(n) + 1);
+  add(requires_grad(t));
   return int64_t(hash);
 }
 
@@ -112,12 +114,14 @@ void check_same_parameters(Group& g, TensorsView parameters,
   const bool same_count = std::ranges::all_of(counts, [&](int64_t n) { return n == counts[0]; });
   if (i == common && same_count) return;
   const std::string text = i < parameters.size()
-                               ? cat_text(names[i], " ", short_name(parameters[i].dtype()),
-                                          to_string(parameters[i].sizes()))
+                               ? cat_text(short_name(parameters[i].dtype()),
+                                          to_string(parameters[i].sizes()),
+                                          requires_grad(parameters[i]) ? "" : " (frozen)", " ",
+                                          names[i])
                                : "no such parameter";
   const std::vector<std::string> texts = gather_texts(g, via, text);
   size_t other = 0;
-  while (other + 1 < texts.size() && texts[other] == text) ++other;
+  while (other + 1 < texts.size() && texts[other] == texts[size_t(g.rank())]) ++other;
   std::string problem = cat_text("[Rank ", g.rank(), "]: ");
   if (same_count)
     problem +=

@@ -95,7 +95,7 @@ std::vector<uint64_t> counts(const Group& g, const char* name, TensorsView tenso
   for (const int64_t n : splits) {
     check(n >= 0, Code::invalid_argument, call, ": a split size of the ", name,
           " is negative: ", n);
-    total += n;
+    total = n > rows ? rows + 1 : std::min(total + n, rows + 1);  // no sum overflows
     result.push_back(uint64_t(n * (rows ? first.numel() / rows : 0)));
   }
   check(total == rows, Code::shape, call, ": split sizes of the ", name, " add up to ", total,

@@ -1,5 +1,5 @@
-// Reductions in half of the bytes: a bucket is divided and rounded before it is sent, and what
-// comes back is rounded no more. The mean of f16 cannot overflow where the gradients did not.
+// Reductions in half of the bytes: a bucket is divided, then rounded, and the ranks' parts are added
+// in that dtype. Divided first, a mean that f16 can hold does not overflow on its way.
 #include "dist/collectives.h"
 #include "dist/reducer.h"
 #include "ops/ops.h"
@@ -24,8 +24,9 @@ class Compressing final : public CommHook {
  public:
   explicit Compressing(Dtype dtype) : dtype_(dtype) {}
   Ref<PendingReduction> begin(Reducer& reducer, size_t bucket) override {
-    const Tensor narrow = ops::to_dtype(reducer.bucket(bucket).flat, dtype_);
-    const Tensor mean = ops::mul(narrow, wrapped_number(1 / double(reducer.group().size())));
+    const Tensor part =
+        ops::mul(reducer.bucket(bucket).flat, wrapped_number(1 / double(reducer.group().size())));
+    const Tensor mean = ops::to_dtype(part, dtype_);
     return make_ref<Compressed>(mean, all_reduce(reducer.group(), {&mean, 1}, {}, true));
   }
 

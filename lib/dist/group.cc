@@ -53,11 +53,14 @@ void set_place(std::string_view place) {
 }
 const char* place() { return t_place; }
 
-Group::Group(Ref<World> world, std::vector<int32_t> ranks, int rank, GroupOptions options)
+Group::Group(Ref<World> world, std::vector<int32_t> ranks, int rank, std::string key,
+             GroupOptions options)
     : world_(std::move(world)),
       ranks_(std::move(ranks)),
       rank_(rank),
-      options_(std::move(options)) {
+      key_(std::move(key)),
+      options_(std::move(options)),
+      timeout_ms_(options_.timeout.count()) {
   if (options_.name.empty()) options_.name = "world";
 }
 
@@ -113,12 +116,16 @@ Ref<Group> Group::join(Ref<Store> store, int rank, int size, GroupOptions option
   std::vector<int32_t> all(size);
   for (int r = 0; r < size; r++) all[r] = r;
   auto world = World::join(std::move(store), rank, size);
-  auto group = Ref<Group>::adopt(new Group(world, std::move(all), rank, std::move(options)));
+  auto group = Ref<Group>::adopt(new Group(world, std::move(all), rank, "world", std::move(options)));
   group->connect(nullptr);
   return group;
 }
 
 Ref<Group> Group::split(const std::vector<int32_t>& ranks, GroupOptions options) {
+  {
+    const std::lock_guard lock(mutex_);
+    throw_if_over();
+  }
   std::vector<int32_t> of_world;
   int own = -1;
   for (const int32_t r : ranks) {
@@ -136,13 +143,16 @@ Ref<Group> Group::split(const std::vector<int32_t>& ranks, GroupOptions options)
     number = ++splits_;
   }
   if (options.name.empty()) options.name = cat_text(options_.name, '.', number);
-  auto group = Ref<Group>::adopt(new Group(world_, std::move(of_world), own, std::move(options)));
+  std::string key = cat_text(key_, '.', number);
+  for (const int32_t r : of_world) key += cat_text('_', r);
+  auto group = Ref<Group>::adopt(
+      new Group(world_, std::move(of_world), own, std::move(key), std::move(options)));
   if (own >= 0) group->connect(communicator_);
   return group;
 }
 
 void Group::connect(void* parent) {
-  const Ref<Store> part = prefix_store(cat_text("group/", options_.name), world_->store_ref());
+  const Ref<Store> part = prefix_store(cat_text("group/", key_), world_->store_ref());
   KeyValues values{part, options_.timeout};
   const flam_dist_store table{&values, KeyValues::set, KeyValues::get};
   backend_ = backend(options_.backend, size());
@@ -154,20 +164,22 @@ void Group::connect(void* parent) {
   const auto result = provider_->make(&members, &communicator_, &why);
   if (result != FLAM_DIST_OK) {
     communicator_ = nullptr;
-    throw Error(result == FLAM_DIST_TIMEOUT ? Code::collective_timeout : Code::peer_lost,
+    const bool wrong = result == FLAM_DIST_FAILED || result == FLAM_DIST_UNSUPPORTED;
+    throw Error(result == FLAM_DIST_TIMEOUT ? Code::collective_timeout
+                : wrong                     ? Code::invalid_argument
+                                            : Code::peer_lost,
                 cat_text("the group \"", options_.name, "\" of ", size(),
                          " ranks was not made: ", why.text),
                 cat_text("backend ", provider_->name, ", rank ", rank_, ", timeout ",
-                         options_.timeout.count() / 1000.0, " s"),
-                "see that all ranks run, with the same MASTER_ADDR, MASTER_PORT and WORLD_SIZE");
+                         options_.timeout.count() / 1000.0, " s", world_->lost_among(ranks_)),
+                wrong ? ""
+                      : "see that all ranks run, with the same MASTER_ADDR, MASTER_PORT and "
+                        "WORLD_SIZE");
   }
   world_->add(this);
 }
 
-void Group::set_timeout(Millis t) {
-  const std::lock_guard lock(mutex_);
-  options_.timeout = t;
-}
+void Group::set_timeout(Millis t) { timeout_ms_ = t.count(); }
 
 void Group::throw_if_over() const {
   check(rank_ >= 0, Code::invalid_argument, "this rank is not in the group \"", options_.name,
@@ -206,7 +218,7 @@ Ref<Work> Group::run(Call call, bool async) {
   auto work = make_ref<Work>();
   std::unique_lock lock(mutex_);
   throw_if_over();
-  Task task{++sequence_, std::move(call), work, {}};
+  Task task{++sequence_, std::move(call), work, {}, t_place};
   const bool here = !async && !busy_ && queue_.empty();
   if (here) {
     busy_ = true;
@@ -232,29 +244,32 @@ void Group::work() {
   for (;;) {
     changed_.wait(lock, [&] { return !busy_ && (stop_ || !queue_.empty()); });
     if (queue_.empty()) return;
-    Task task = std::move(queue_.front());
+    std::optional<Task> task = std::move(queue_.front());
     queue_.pop_front();
     busy_ = true;
     lock.unlock();
-    perform(task);
-    task = {};
+    perform(*task);
     lock.lock();
     busy_ = false;
     changed_.notify_all();
+    lock.unlock();
+    task.reset();  // may free tensors, and what they hold
+    lock.lock();
   }
 }
 
-void Group::note(uint64_t sequence, const What& what) {
+void Group::note(const Task& task) {
   const std::lock_guard lock(now_mutex_);
-  now_.under_way = true;
-  now_.sequence = sequence;
-  now_.what = what;
-  now_.place = t_place;
-  now_.at = std::chrono::steady_clock::now();
+  now_ = {task.sequence, task.call.what, task.place, Clock::now(), true};
+}
+
+void Group::note_pair(const What* what, const char* place) {
+  const std::lock_guard lock(now_mutex_);
+  pair_ = {0, what ? *what : What(), place, Clock::now(), what != nullptr};
 }
 
 void Group::perform(Task& task) {
-  note(task.sequence, task.call.what);
+  note(task);
   try {
     {
       const std::lock_guard lock(mutex_);
@@ -266,15 +281,17 @@ void Group::perform(Task& task) {
   }
   const std::lock_guard lock(now_mutex_);
   now_.under_way = false;
-  now_.at = std::chrono::steady_clock::now();
+  now_.at = Clock::now();
 }
 
 Group::Now Group::now() const {
   const std::lock_guard lock(now_mutex_);
-  if (!now_.sequence) return {};
-  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - now_.at;
-  return {now_.sequence, now_.what.text(), now_.place ? now_.place : "", since.count(),
-          now_.under_way};
+  const auto& shown = pair_.under_way && !now_.under_way ? pair_ : now_;
+  if (!shown.sequence && !shown.under_way) return {};
+  const std::chrono::duration<double> since = Clock::now() - shown.at;
+  const uint64_t tag = shown.sequence ? shown.what.tag(shown.sequence) : 0;
+  return {shown.sequence, tag, shown.what.text(), shown.place ? shown.place : "", since.count(),
+          shown.under_way};
 }
 
 void Group::end(Error error, When when) {
@@ -289,11 +306,7 @@ void Group::miss(Error error) {
   if (!leaver_) leaver_ = std::move(error);
 }
 
-void Group::leave() {
-  world_->leave();
-  end(Error(Code::invalid_argument, cat_text("the group \"", options_.name, "\" was left")),
-      When::now);
-}
+void Group::leave() { world_->leave(); }
 
 void Group::hurry() {
   const Now call = now();
@@ -316,7 +329,7 @@ void Group::explain(uint64_t sequence, const What& what, flam_dist_result result
     const std::lock_guard lock(mutex_);
     throw_if_over();
   }
-  Error error = result == FLAM_DIST_TIMEOUT ? world_->not_answered(*this, text, options_.timeout)
+  Error error = result == FLAM_DIST_TIMEOUT ? world_->not_answered(*this, text, timeout())
                 : result == FLAM_DIST_LOST
                     ? world_->connection_broke(*this, text, why)
                     : Error(Code::internal, cat_text(text, " failed: ", why));

@@ -40,16 +40,22 @@ class Group final : public RefCounted {
   int rank() const { return rank_; }
   int size() const { return int(ranks_.size()); }
   const std::vector<int32_t>& world_ranks() const { return ranks_; }
-  const GroupOptions& options() const { return options_; }
+  const std::string& name() const { return options_.name; }
+  const std::string& backend_name() const { return options_.backend; }
+  Millis timeout() const { return Millis(timeout_ms_); }
   World& world() const { return *world_; }
   void set_timeout(Millis t);
 
   Ref<Work> run(Call call, bool async);  // finished where not `async`
   Ref<Work> begin(Call call);            // send and recv
 
-  // What is under way or was last, for reports. Empty before the first call.
+  // Of this group and of no other of the job: programs may give one name to several.
+  const std::string& key() const { return key_; }
+
+  // What is under way or was last, for reports. Empty before the first call. Of a transfer between
+  // two the tag is 0.
   struct Now {
-    uint64_t sequence = 0;
+    uint64_t sequence = 0, tag = 0;
     std::string what, place;
     double seconds = 0;  // since it began, or ended
     bool under_way = false;
@@ -72,15 +78,19 @@ class Group final : public RefCounted {
     Call call;
     Ref<Work> work;
     std::optional<Event> before;  // after what the operands are on their device
+    const char* place;            // in the program
   };
 
-  Group(Ref<World> world, std::vector<int32_t> ranks, int rank, GroupOptions options);
+  Group(Ref<World> world, std::vector<int32_t> ranks, int rank, std::string key,
+        GroupOptions options);
   ~Group() override;
   void connect(void* parent);
   void perform(Task& task);  // on whichever thread
   std::optional<Event> move(Task& task);
   void work();  // the group's thread
-  void note(uint64_t sequence, const What& what);
+  void note(const Task& task);
+  // While a thread waits for a transfer.
+  void note_pair(const What* what, const char* place);
   [[noreturn]] void explain(uint64_t sequence, const What& what, flam_dist_result result,
                             const char* why);
   void throw_if_over() const;
@@ -93,7 +103,9 @@ class Group final : public RefCounted {
   const Ref<World> world_;
   const std::vector<int32_t> ranks_;
   const int rank_;
+  const std::string key_;
   GroupOptions options_;
+  std::atomic<int64_t> timeout_ms_;
   Backend backend_;
   const flam_dist_provider* provider_ = nullptr;
   void* communicator_ = nullptr;
@@ -117,7 +129,7 @@ class Group final : public RefCounted {
     const char* place = nullptr;
     std::chrono::steady_clock::time_point at;
     bool under_way = false;
-  } now_;
+  } now_, pair_;
 };
 
 // Names where in the program this thread is, for reports: "train.py:33 in step". Interned.

@@ -18,7 +18,9 @@ namespace flambeau::dist {
 namespace {
 
 using Deadline = std::chrono::steady_clock::time_point;
-using Work = void (*)(const std::vector<const flam_dist_call*>& calls);
+using Calls = std::vector<const flam_dist_call*>;
+using Work = void (*)(const Calls& calls);
+using Fits = bool (*)(const Calls& calls);
 
 Deadline deadline(int64_t ms) {
   return std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
@@ -36,7 +38,7 @@ class Hub {
  public:
   explicit Hub(int size) : size_(size) {}
 
-  flam_dist_result meet(int rank, const flam_dist_call& call, Work work) {
+  flam_dist_result meet(int rank, const flam_dist_call& call, Work work, Fits fits) {
     std::unique_lock lock(mutex_);
     std::shared_ptr<Meeting>& found = meetings_[call.tag];
     if (!found) found = std::make_shared<Meeting>(size_);
@@ -44,14 +46,15 @@ class Hub {
     meeting->calls[rank] = &call;
     if (++meeting->arrived == size_) {
       meetings_.erase(call.tag);
-      work(meeting->calls);
+      meeting->fits = !fits || fits(meeting->calls);
+      if (meeting->fits) work(meeting->calls);
       meeting->done = true;
       changed_.notify_all();
-      return FLAM_DIST_OK;
+      return meeting->result();
     }
     const auto over = [&] { return meeting->done || aborted_; };
     const bool in_time = changed_.wait_until(lock, deadline(call.timeout_ms), over);
-    if (meeting->done) return FLAM_DIST_OK;
+    if (meeting->done) return meeting->result();
     meeting->arrived = -size_;  // who comes late finds nobody
     return in_time ? FLAM_DIST_LOST : FLAM_DIST_TIMEOUT;
   }
@@ -92,8 +95,9 @@ class Hub {
   struct Meeting {
     explicit Meeting(int size) : calls(size) {}
     std::vector<const flam_dist_call*> calls;
+    flam_dist_result result() const { return fits ? FLAM_DIST_OK : FLAM_DIST_FAILED; }
     int arrived = 0;
-    bool done = false;
+    bool done = false, fits = true;
   };
 
   static bool fits(const Transfer& a, const Transfer& b) {
@@ -200,8 +204,6 @@ void copy(void* to, const void* from, size_t bytes) {
   if (bytes && to != from) std::memmove(to, from, bytes);
 }
 
-using Calls = std::vector<const flam_dist_call*>;
-
 // The sum of what all have at `offset` bytes of their inputs, written to `out`.
 void sum(const Calls& calls, void* out, size_t offset, uint64_t count) {
   const flam_dist_call& first = *calls[0];
@@ -239,10 +241,19 @@ void reduce_scatter(const Calls& calls) {
   for (size_t r = 0; r < calls.size(); r++)
     sum(calls, calls[r]->out, r * part(calls), calls[0]->count);
 }
+uint64_t count(const uint64_t* counts, const flam_dist_call* c, size_t r) {
+  return (counts ? counts[r] : c->count) * c->element_size;
+}
+// What one gives is what the other takes, for every pair.
+bool fit(const Calls& calls) {
+  for (size_t to = 0; to < calls.size(); to++)
+    for (size_t from = 0; from < calls.size(); from++)
+      if (count(calls[from]->in_counts, calls[from], to) !=
+          count(calls[to]->out_counts, calls[to], from))
+        return false;
+  return true;
+}
 void all_to_all(const Calls& calls) {
-  const auto count = [](const uint64_t* counts, const flam_dist_call* c, size_t r) {
-    return (counts ? counts[r] : c->count) * c->element_size;
-  };
   for (size_t to = 0; to < calls.size(); to++) {
     size_t at = 0;
     for (size_t from = 0; from < calls.size(); from++) {
@@ -256,9 +267,12 @@ void all_to_all(const Calls& calls) {
 }
 void barrier(const Calls&) {}
 
-template <Work W>
-flam_dist_result collective(void* communicator, const flam_dist_call* call, flam_dist_text*) {
-  return of(communicator).hub->meet(of(communicator).rank, *call, W);
+template <Work W, Fits F = nullptr>
+flam_dist_result collective(void* communicator, const flam_dist_call* call, flam_dist_text* why) {
+  const auto result = of(communicator).hub->meet(of(communicator).rank, *call, W, F);
+  if (result == FLAM_DIST_FAILED)
+    std::snprintf(why->text, sizeof why->text, "the ranks give and take parts of different sizes");
+  return result;
 }
 
 template <bool Sends>
@@ -290,7 +304,7 @@ const flam_dist_provider& local_provider() {
       .broadcast = collective<broadcast>,
       .all_gather = collective<all_gather>,
       .reduce_scatter = collective<reduce_scatter>,
-      .all_to_all = collective<all_to_all>,
+      .all_to_all = collective<all_to_all, fit>,
       .gather = collective<gather>,
       .scatter = collective<scatter>,
       .barrier = collective<barrier>,

@@ -84,7 +84,7 @@ std::optional<Event> Group::move(Task& task) {
   c.op = int32_t(what.op);
   c.peer = what.peer;
   c.tag = what.tag(task.sequence);
-  c.timeout_ms = options_.timeout.count();
+  c.timeout_ms = timeout_ms_;
   if (what.op != ReduceOp::none) c.reduce = reduction(what.op, what.dtype);
   const Factors factors(call, size());
   std::vector<uint8_t> scaled;

@@ -69,13 +69,29 @@ mpi::Status finish(const Communicator& c, mpi::Handle& request, Clock::time_poin
   }
 }
 
-// Where ranks called different things nobody goes on, until who watches says so or the time is
-// over.
+// Memory that MPI may still write to after a call has failed: it is freed only where all went well.
+template <class T> class Lent {
+ public:
+  explicit Lent(size_t n) : all_(new std::vector<T>(n)) {}
+  ~Lent() {
+    if (std::uncaught_exceptions() == 0) delete all_;
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  T* data() const { return all_->data(); }
+  T& operator[](size_t i) const { return (*all_)[i]; }
+
+ private:
+  std::vector<T>* all_;
+};
+
+// Where ranks called different things nobody goes on, until who watches says so or the time is over.
 void agree(const Communicator& c, const flam_dist_call& call, Clock::time_point until) {
-  const uint64_t own[2] = {call.tag, ~call.tag};
-  uint64_t most[2] = {};
+  const Lent<uint64_t> own(2), most(2);
+  own[0] = call.tag;
+  own[1] = ~call.tag;
   mpi::Handle request = mpi::kNoRequest;
-  must(c.m.Iallreduce(own, most, 2, mpi::kUint64, mpi::kMax, c.handle, &request));
+  must(c.m.Iallreduce(own.data(), most.data(), 2, mpi::kUint64, mpi::kMax, c.handle, &request));
   finish(c, request, until);
   for (int turn = 200; most[0] != own[0] || most[1] != own[1]; turn++) {
     check_time(c, until);
@@ -114,21 +130,23 @@ void exchange(const Communicator& c, const void* in, const Parts& from, void* ou
   finish(c, request, until);
 }
 
-// This rank's part of the sum, at the beginning of what is returned.
-std::vector<uint8_t> summed_part(const Communicator& c, const flam_dist_call& call,
-                                 const Parts& parts, Clock::time_point until) {
+size_t terms_size(const Communicator& c, const Parts& parts) {
+  return size_t(parts.counts[c.rank]) * c.size;
+}
+
+// This rank's part of the sum, at the beginning of `all`, which holds as many as there are ranks.
+void sum_own_part(const Communicator& c, const flam_dist_call& call, const Parts& parts,
+                  uint8_t* all, Clock::time_point until) {
   const uint64_t own = uint64_t(parts.counts[c.rank]) / call.element_size;
   const Parts terms(c.size, call.element_size, own);
-  std::vector<uint8_t> all(size_t(parts.counts[c.rank]) * c.size);
-  exchange(c, call.in, parts, all.data(), terms, until);
-  for (int r = 1; r < c.size; r++)
-    call.reduce(&call, all.data(), all.data(), all.data() + terms.begins[r], own);
-  return all;
+  exchange(c, call.in, parts, all, terms, until);
+  for (int r = 1; r < c.size; r++) call.reduce(&call, all, all, all + terms.begins[r], own);
 }
 
 void all_reduce(const Communicator& c, const flam_dist_call& call, Clock::time_point until) {
   const Parts parts = Parts::split(c.size, call.element_size, call.count);
-  const std::vector<uint8_t> own = summed_part(c, call, parts, until);
+  const Lent<uint8_t> own(terms_size(c, parts));
+  sum_own_part(c, call, parts, own.data(), until);
   mpi::Handle request = mpi::kNoRequest;
   must(c.m.Iallgatherv_c(own.data(), parts.counts[c.rank], mpi::kByte, call.out,
                          parts.counts.data(), parts.begins.data(), mpi::kByte, c.handle, &request));
@@ -137,17 +155,15 @@ void all_reduce(const Communicator& c, const flam_dist_call& call, Clock::time_p
 
 void reduce_scatter(const Communicator& c, const flam_dist_call& call, Clock::time_point until) {
   const Parts parts(c.size, call.element_size, call.count);
-  const std::vector<uint8_t> own = summed_part(c, call, parts, until);
+  const Lent<uint8_t> own(terms_size(c, parts));
+  sum_own_part(c, call, parts, own.data(), until);
   std::copy_n(own.data(), parts.counts[c.rank], static_cast<uint8_t*>(call.out));
 }
 
 void reduce(const Communicator& c, const flam_dist_call& call, Clock::time_point until) {
   flam_dist_call all = call;
-  std::vector<uint8_t> beside;
-  if (c.rank != call.peer) {
-    beside.resize(call.count * call.element_size);
-    all.out = beside.data();
-  }
+  const Lent<uint8_t> beside(c.rank == call.peer ? 0 : call.count * call.element_size);
+  if (c.rank != call.peer) all.out = beside.data();
   all_reduce(c, all, until);
 }
 
@@ -239,25 +255,51 @@ flam_dist_result wait(void* communicator, void* given, int64_t timeout_ms, int32
                       flam_dist_text* why) {
   auto* request = static_cast<mpi::Handle*>(given);
   const Communicator& c = of(communicator);
-  if (timeout_ms == 0) {
-    int done = 0;
+  int done = 0;
+  const auto result = guarded(why, [&] {
     mpi::Status status{};
-    if (c.m.Test(request, &done, &status) == 0 && !done) return FLAM_DIST_TIMEOUT;
-    if (peer) *peer = status.source;
-    delete request;
-    return FLAM_DIST_OK;
-  }
-  const std::unique_ptr<mpi::Handle> owned(request);
-  return guarded(why, [&] {
-    const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
-    const mpi::Status status = finish(c, *request, until);
-    if (peer) *peer = status.source;
+    if (timeout_ms == 0) {
+      must(c.m.Test(request, &done, &status));
+      if (!done && c.aborted) throw Failure{FLAM_DIST_LOST, "the group was ended"};
+    } else {
+      status = finish(c, *request, Clock::now() + std::chrono::milliseconds(timeout_ms));
+      done = 1;
+    }
+    if (peer && done) *peer = status.source;
   });
+  if (result == FLAM_DIST_OK && !done) return FLAM_DIST_TIMEOUT;
+  if (result != FLAM_DIST_OK) c.m.Cancel(request);  // its memory is the caller's again
+  delete request;
+  return result;
+}
+
+// Ranks are MPI's, whatever a program calls itself.
+void check_place(const MpiLibrary& m, const flam_dist_members& members) {
+  int rank = 0;
+  must(m.Comm_rank(mpi::kWorld, &rank));
+  if (rank != members.world_ranks[members.rank])
+    throw Failure{FLAM_DIST_FAILED, cat_text("this process is rank ", rank, " of MPI's job, not ",
+                                             members.world_ranks[members.rank])};
+}
+
+// MPI makes a communicator without a deadline: all have come before it is asked to.
+void meet(const flam_dist_members& members) {
+  const flam_dist_store& store = *members.store;
+  const auto nothing = [](void*, const void*, size_t) {};
+  const auto checked = [](flam_dist_result result) {
+    if (result != FLAM_DIST_OK) throw Failure{result, "not all ranks have come"};
+  };
+  checked(store.set(store.user, cat_text("here/", members.rank).c_str(), "", 0));
+  for (int r = 0; r < members.size; r++)
+    checked(store.get(store.user, cat_text("here/", r).c_str(), members.timeout_ms, nullptr,
+                      nothing));
 }
 
 flam_dist_result make(const flam_dist_members* members, void** communicator, flam_dist_text* why) {
   return guarded(why, [&] {
     const MpiLibrary& m = mpi_library();
+    check_place(m, *members);
+    meet(*members);
     mpi::Handle all = nullptr, some = nullptr, handle = nullptr;
     must(m.Comm_group(mpi::kWorld, &all));
     must(m.Group_incl(all, members->size, members->world_ranks, &some));
@@ -279,7 +321,7 @@ void abort(void* communicator) {
   of(communicator).aborted = true;
 }
 
-// Nothing of a communicator that others may still wait in is freed: that would wait for them.
+// A communicator is not freed: MPI waits for all of its ranks there.
 void destroy(void* communicator) { const std::unique_ptr<Communicator> owned(&of(communicator)); }
 
 }  // namespace

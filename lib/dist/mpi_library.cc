@@ -30,12 +30,12 @@ MpiLibrary bound() {
   FLAM_BIND(Finalized);
   FLAM_BIND(Comm_rank);
   FLAM_BIND(Comm_size);
-  FLAM_BIND(Comm_dup);
   FLAM_BIND(Comm_group);
   FLAM_BIND(Group_incl);
   FLAM_BIND(Group_free);
   FLAM_BIND(Comm_create_group);
-  FLAM_BIND(Comm_free);
+  FLAM_BIND(Cancel);
+  FLAM_BIND(Query_thread);
   FLAM_BIND(Comm_set_errhandler);
   FLAM_BIND(Comm_get_attr);
   FLAM_BIND(Error_string);
@@ -76,12 +76,14 @@ void initialise(const MpiLibrary& m) {
   must(m.Finalized(&ended), "Finalized");
   check(!ended, Code::unsupported, "MPI has ended in this process and cannot be started again");
   must(m.Initialized(&there), "Initialized");
-  if (there) return;
-  must(m.Init_thread(nullptr, nullptr, mpi::kThreadMultiple, &level), "Init_thread");
+  if (there)
+    must(m.Query_thread(&level), "Query_thread");
+  else
+    must(m.Init_thread(nullptr, nullptr, mpi::kThreadMultiple, &level), "Init_thread");
   check(level >= mpi::kThreadMultiple, Code::unsupported,
         "this MPI serves one thread at a time; a group needs MPI_THREAD_MULTIPLE");
   m.Comm_set_errhandler(mpi::kWorld, mpi::kErrorsReturn);
-  std::atexit(finalize);
+  if (!there) std::atexit(finalize);  // else who began it ends it
 }
 
 std::string random_key() {

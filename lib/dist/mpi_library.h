@@ -35,12 +35,12 @@ struct MpiLibrary {
   int (*Finalized)(int*);
   int (*Comm_rank)(mpi::Handle, int*);
   int (*Comm_size)(mpi::Handle, int*);
-  int (*Comm_dup)(mpi::Handle, mpi::Handle*);
   int (*Comm_group)(mpi::Handle, mpi::Handle*);
   int (*Group_incl)(mpi::Handle, int, const int*, mpi::Handle*);
   int (*Group_free)(mpi::Handle*);
   int (*Comm_create_group)(mpi::Handle, mpi::Handle, int, mpi::Handle*);
-  int (*Comm_free)(mpi::Handle*);
+  int (*Cancel)(mpi::Handle*);
+  int (*Query_thread)(int*);
   int (*Comm_set_errhandler)(mpi::Handle, mpi::Handle);
   int (*Comm_get_attr)(mpi::Handle, int, void*, int*);
   int (*Error_string)(int, char*, int*);

@@ -1,18 +1,28 @@
 // See pair.h.
 #include "dist/pair.h"
 
+#include <thread>
+
 #include "device/runtime.h"
 #include "dist/staging.h"
 
 namespace flambeau::dist {
+namespace {
 
-// Ends when it is waited for: whoever waits first finishes it.
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+// Ends when it is waited for or asked about: whoever finds it over finishes it. Its deadline is the
+// group's, from when it began; who waits for less than that only stops waiting.
 class PairWork final : public Work {
  public:
   PairWork(Ref<Group> group, Call call)
       : group_(std::move(group)),
         call_(std::move(call)),
         sends_(call_.what.kind == Kind::send),
+        place_(place()),
+        deadline_(Clock::now() + group_->timeout()),
         staged_(sends_ ? call_.in : call_.out, sends_) {}
 
   // Nobody asks any more, but its memory may still be read or written to.
@@ -29,7 +39,7 @@ class PairWork final : public Work {
     c.dtype = int32_t(what.dtype);
     c.peer = what.peer;
     c.tag = what.tag(0);
-    c.timeout_ms = limit();
+    c.timeout_ms = group_->timeout().count();
     flam_dist_text why{};
     const auto begin = sends_ ? group_->provider_->send : group_->provider_->recv;
     const auto result = begin(group_->communicator_, &c, &request_, &why);
@@ -37,29 +47,50 @@ class PairWork final : public Work {
   }
 
   bool done() override {
-    end(Millis(0));
+    if (std::unique_lock one(waiting_, std::try_to_lock); one) ask();
     return Work::done();
   }
 
   void wait(std::optional<Millis> timeout) override {
-    end(timeout.value_or(Millis(limit())));
+    const Clock::time_point until = timeout ? Clock::now() + *timeout : deadline_;
+    if (until >= deadline_) {
+      const std::lock_guard one(waiting_);
+      if (request_) finish_by_deadline();
+    } else {
+      while (!done() && Clock::now() < until) std::this_thread::sleep_for(Millis(1));
+      check(Work::done(), Code::collective_timeout, "Work.wait: ", call_.what.text(),
+            " has not ended after ", timeout->count() / 1000.0, " s; it goes on");
+    }
     settle();
   }
 
  private:
-  int64_t limit() const { return group_->options().timeout.count(); }
-
-  void end(Millis timeout) {
-    const std::lock_guard one(waiting_);
+  // Without waiting, but where the deadline is over.
+  void ask() {
     if (!request_) return;
+    if (Clock::now() > deadline_) return finish_by_deadline();
     int32_t peer = -1;
     flam_dist_text why{};
     const auto result =
-        group_->provider_->wait(group_->communicator_, request_, timeout.count(), &peer, &why);
-    if (result == FLAM_DIST_TIMEOUT && timeout.count() == 0) return;
+        group_->provider_->wait(group_->communicator_, request_, 0, &peer, &why);
+    if (result != FLAM_DIST_TIMEOUT) ended(result, peer, why.text);
+  }
+
+  void finish_by_deadline() {
+    const auto left = std::chrono::ceil<Millis>(deadline_ - Clock::now());
+    int32_t peer = -1;
+    flam_dist_text why{};
+    group_->note_pair(&call_.what, place_);
+    const auto result = group_->provider_->wait(group_->communicator_, request_,
+                                                std::max<int64_t>(left.count(), 1), &peer, &why);
+    ended(result, peer, why.text);
+    group_->note_pair(nullptr, nullptr);
+  }
+
+  void ended(flam_dist_result result, int32_t peer, const char* why) {
     request_ = nullptr;
     try {
-      if (result != FLAM_DIST_OK) group_->explain(0, call_.what, result, why.text);
+      if (result != FLAM_DIST_OK) group_->explain(0, call_.what, result, why);
       if (!sends_) staged_.write_back();
       finish({}, peer);
     } catch (...) {
@@ -70,6 +101,8 @@ class PairWork final : public Work {
   const Ref<Group> group_;
   const Call call_;
   const bool sends_;
+  const char* const place_;
+  const Clock::time_point deadline_;
   Staged staged_;
   std::mutex waiting_;
   void* request_ = nullptr;

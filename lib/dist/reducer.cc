@@ -324,7 +324,9 @@ void Reducer::finish_bucket(Bucket& b) {
       if (reduced.is_contiguous())
         ops::copy_(b.flat, alias(reduced, b.flat.sizes(), b.flat.strides(), reduced.offset()));
       else
-        ops::copy_(alias(b.flat, reduced.sizes(), contiguous_strides(reduced.sizes()), 0), reduced);
+        ops::copy_(alias(b.flat, reduced.sizes(), contiguous_strides(reduced.sizes()),
+                         b.flat.offset()),
+                   reduced);
     }
   }
   for (size_t s = 0; s < b.members.size(); ++s) give_back(b.members[s], b.views[s]);
@@ -347,10 +349,18 @@ void Reducer::shadow() {
   if (rebuild_due_) agree_on_order();
   forget_pass();
   first_static_ = static_graph_ && awaited_.empty();
-  for (Bucket& b : buckets_) ops::zero_(b.flat);
+  // Gradients may be views of the buckets, and are to stay.
+  std::vector<Tensor> kept;
+  for (Bucket& b : buckets_) {
+    kept.push_back(options_.gradient_as_bucket_view ? ops::clone(b.flat) : Tensor());
+    ops::zero_(b.flat);
+  }
   for (size_t b = 0; b < buckets_.size(); ++b) launch(b);
   if (tracks_use()) reduce_used();
-  for (Bucket& b : buckets_) b.pending->wait();
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    buckets_[i].pending->wait();
+    if (kept[i]) ops::copy_(buckets_[i].flat, kept[i]);
+  }
   if (first_static_)
     for (const int32_t n : used_) awaited_.push_back(n > 0);
   forget_pass();

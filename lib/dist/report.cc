@@ -18,14 +18,16 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 // The line of a message that speaks of the group; empty where none does.
 std::string line_about(const Group& group, const std::string& message) {
   std::istringstream lines(message);
-  const std::string begin = group.options().name + ' ';
+  const std::string begin = group.key() + ' ';
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with(begin)) return line.substr(begin.size());
   return {};
 }
 
+std::string without_tag(const std::string& text) { return text.substr(text.find(' ') + 1); }
+
 std::string named(const Group& group) {
-  return cat_text("group \"", group.options().name, "\" of ", group.size(), " ranks");
+  return cat_text("group \"", group.name(), "\" of ", group.size(), " ranks");
 }
 
 }  // namespace
@@ -59,16 +61,17 @@ std::string unfolded(const std::string& line) {
   return text;
 }
 
-std::string line_of(const Group& group) {
+std::string where_is(const Group& group) {
   const Group::Now now = group.now();
-  if (now.what.empty()) return cat_text(group.options().name, " has called nothing yet");
+  if (now.what.empty()) return "has called nothing yet";
   const std::string at = now.place.empty() ? "" : cat_text(", at ", now.place);
-  const std::string call = cat_text(now.what, " #", now.sequence);
-  return now.under_way
-             ? cat_text(group.options().name, " waits in ", call, " for ", seconds(now.seconds), at)
-             : cat_text(group.options().name, " works; its last was ", call, ", ended ",
-                        seconds(now.seconds), " ago", at);
+  const std::string call = now.sequence ? cat_text(now.what, " #", now.sequence) : now.what;
+  return now.under_way ? cat_text("waits in ", call, " for ", seconds(now.seconds), at)
+                       : cat_text("works; its last was ", call, ", ended ", seconds(now.seconds),
+                                  " ago", at);
 }
+
+std::string line_of(const Group& group) { return cat_text(group.key(), ' ', where_is(group)); }
 
 std::string described(const Group& group, const std::string& before, const std::string& after) {
   const std::string line = line_about(group, after);
@@ -79,8 +82,8 @@ std::string described(const Group& group, const std::string& before, const std::
 }
 
 bool same_call(const std::string& a, const std::string& b) {
-  const auto what = [](const std::string& text) { return text.substr(0, text.find(" on rank ")); };
-  return what(a) == what(b);
+  const auto tag = [](const std::string& text) { return text.substr(0, text.find(' ')); };
+  return tag(a) == tag(b);
 }
 
 Error lost_error(const Group& group, int rank, const std::string& who) {
@@ -89,7 +92,7 @@ Error lost_error(const Group& group, int rank, const std::string& who) {
       now.under_way ? cat_text(" during ", now.what, " #", now.sequence) : std::string();
   return Error(Code::peer_lost, cat_text("rank ", rank, " of ", named(group), " is gone", during),
                cat_text(who, " ended without leaving the group\nrank ", group.rank(), ": ",
-                        line_of(group).substr(group.options().name.size() + 1)),
+                        where_is(group)),
                kRestart);
 }
 
@@ -116,7 +119,7 @@ Error timeout_error(const Group& group, const std::string& what, Millis after,
 Error different_calls(const Group& group, const std::string& first, const std::string& own) {
   return Error(Code::collective_timeout,
                cat_text("the ranks of ", named(group), " called different collectives"),
-               cat_text(first, '\n', own), "call the same ones in the same order on all ranks");
+               cat_text(without_tag(first), '\n', without_tag(own)), "call the same ones in the same order on all ranks");
 }
 
 }  // namespace flambeau::dist

@@ -1,5 +1,5 @@
 // The words of failures between processes, and the lines by which ranks tell each other where they
-// are: one line per group, "GROUP NUMBER under_way SECONDS WHAT at PLACE".
+// are: one line per group, its key and what it does.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,11 +16,12 @@ std::string joined(const std::vector<std::string>& lines);
 std::string folded(const std::string& text);  // to one line, and back
 std::string unfolded(const std::string& line);
 
+std::string where_is(const Group& group);  // "waits in all_reduce(...) #3 for 2.0 s, at PLACE"
 std::string line_of(const Group& group);
 // What a rank says of a group in two messages, the later of which says whether it still beats.
 std::string described(const Group& group, const std::string& before, const std::string& after);
 
-// Of two texts "WHAT on rank ...".
+// Of two texts "TAG WHAT on rank ...".
 bool same_call(const std::string& a, const std::string& b);
 
 Error lost_error(const Group& group, int rank, const std::string& who);

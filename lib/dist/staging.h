@@ -13,7 +13,6 @@ class Staged {
   // `fill`: whether what the tensors hold is read.
   Staged(const std::vector<Tensor>& tensors, bool fill);
   void* data() const { return whole_.defined() ? whole_.data() : nullptr; }
-  bool direct() const { return direct_; }
   void write_back() const;  // into the tensors; of those that are it themselves, only notes it
 
  private:

@@ -63,9 +63,14 @@ Ref<World> World::join(Ref<Store> store, int rank, int size) {
 void World::leave() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(left_, true) || !own_) return;
+    if (std::exchange(left_, true)) return;
     changed_.notify_all();
+    for (Group* group : groups_)
+      group->end(Error(Code::invalid_argument,
+                       cat_text("the group \"", group->name(), "\" was left")),
+                 Group::When::now);
   }
+  if (!own_) return;
   try {
     said_->append("event", cat_text("left ", rank_, ' ', this_process(), '\n'));
     said_->withdraw();
@@ -76,6 +81,15 @@ void World::leave() noexcept {
 void World::add(Group* group) {
   const std::lock_guard lock(mutex_);
   groups_.push_back(group);
+  for (const Lost& lost : lost_) tell(*group, lost);
+}
+
+void World::tell(Group& group, const Lost& lost) {
+  if (!std::ranges::count(group.world_ranks(), lost.rank)) return;
+  if (lost.left)
+    group.miss(left_error(group, lost.rank, lost.who));
+  else
+    group.end(lost_error(group, lost.rank, lost.who), Group::When::soon);
 }
 
 void World::remove(Group* group) {
@@ -95,13 +109,20 @@ void World::watch() {
     } catch (const Error& e) {
       if (e.code != Code::collective_timeout) {
         store_is_gone(e.problem);
-        return;
+        return hurry_groups();
       }
     }
     std::unique_lock lock(mutex_);
     if (left_) return;
     for (Group* group : groups_) group->hurry();
   }
+}
+
+// All that is left to do without a store.
+void World::hurry_groups() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kTick, [this] { return left_; }))
+    for (Group* group : groups_) group->hurry();
 }
 
 // The first event is waited for, so that it is known at once; after it one looks now and then.
@@ -134,20 +155,14 @@ void World::heed(const std::string& line) {
     words >> rank >> std::ws;
     std::string who;
     std::getline(words, who);
-    lost_.emplace_back(rank, cat_text(left ? "has left the job (" : "is gone (", who, ")"));
-    for (Group* group : groups_) {
-      if (!std::ranges::count(group->world_ranks(), rank)) continue;
-      if (left)
-        group->miss(left_error(*group, rank, who));
-      else
-        group->end(lost_error(*group, rank, who), Group::When::soon);
-    }
+    lost_.push_back({rank, left, who});
+    for (Group* group : groups_) tell(*group, lost_.back());
   } else if (kind == "over") {
     std::string name, text;
     words >> name >> std::ws;
     std::getline(words, text);
     for (Group* group : groups_)
-      if (group->options().name == name)
+      if (group->key() == name)
         group->end(Error(Code::collective_timeout, unfolded(text)), Group::When::now);
   }
 }
@@ -172,11 +187,11 @@ void World::compare_calls() {
     const std::lock_guard lock(mutex_);
     for (const Group* group : groups_) {
       const Group::Now now = group->now();
-      if (now.under_way && now.sequence && now.seconds > kLong)
-        waiting.push_back(
-            {cat_text("call/", group->options().name, '/', now.sequence),
-             cat_text(now.what, " on rank ", rank_, now.place.empty() ? "" : ", at ", now.place),
-             group->options().name});
+      if (now.under_way && now.tag && now.seconds > kLong)
+        waiting.push_back({cat_text("call/", group->key(), '/', now.sequence),
+                           cat_text(now.tag, ' ', now.what, " on rank ", rank_,
+                                    now.place.empty() ? "" : ", at ", now.place),
+                           group->key()});
     }
   }
   for (const Waiting& w : waiting) {
@@ -184,7 +199,7 @@ void World::compare_calls() {
     if (same_call(first, w.what)) continue;
     const std::lock_guard lock(mutex_);
     for (Group* group : groups_) {
-      if (group->options().name != w.name) continue;
+      if (group->key() != w.name) continue;
       const Error error = different_calls(*group, first, w.what);
       announce(cat_text("over ", w.name, ' ', folded(error.what()), '\n'));
       group->end(error, Group::When::now);
@@ -211,8 +226,10 @@ void World::announce(const std::string& line) noexcept {
 std::string World::lost_among(const std::vector<int32_t>& ranks) const {
   const std::lock_guard lock(mutex_);
   std::string names;
-  for (const auto& [rank, who] : lost_)
-    if (std::ranges::count(ranks, rank)) names += cat_text("\nrank ", rank, ' ', who);
+  for (const Lost& lost : lost_)
+    if (std::ranges::count(ranks, lost.rank))
+      names += cat_text("\nrank ", lost.rank, lost.left ? " has left the job (" : " is gone (",
+                        lost.who, ')');
   return names;
 }
 
@@ -244,7 +261,7 @@ Error World::not_answered(const Group& group, const std::string& what, Millis af
     where = cat_text("where the others are is not known: ", e.problem);
   }
   Error error = timeout_error(group, what, after, where + lost_among(group.world_ranks()));
-  announce(cat_text("over ", group.options().name, ' ', folded(error.what()), '\n'));
+  announce(cat_text("over ", group.key(), ' ', folded(error.what()), '\n'));
   return error;
 }
 
@@ -253,12 +270,12 @@ Error World::connection_broke(const Group& group, const std::string& what, const
     const std::string lost = lost_among(group.world_ranks());
     if (!lost.empty())
       return Error(Code::peer_lost,
-                   cat_text(what, " on group \"", group.options().name, "\" failed"),
+                   cat_text(what, " on group \"", group.name(), "\" failed"),
                    lost.substr(1), kRestart);
     std::this_thread::sleep_for(kTick);
   }
   return Error(Code::peer_lost,
-               cat_text(what, " on group \"", group.options().name, "\" failed: ", why), "",
+               cat_text(what, " on group \"", group.name(), "\" failed: ", why), "",
                kRestart);
 }
 

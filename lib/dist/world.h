@@ -32,19 +32,27 @@ class World final : public RefCounted {
   Error not_answered(const Group& group, const std::string& what, Millis after);
   // The error for a connection that broke: names who is lost, or what is known.
   Error connection_broke(const Group& group, const std::string& what, const std::string& why);
-  // Says goodbye: from now on this process may end without being missed.
+  // A line for each of these ranks that is gone, after a line's end.
+  std::string lost_among(const std::vector<int32_t>& ranks) const;
+  // Says goodbye, and ends all groups: from now on this process may end without being missed.
   void leave() noexcept;
 
  private:
+  struct Lost {
+    int rank;
+    bool left;  // and said so
+    std::string who;
+  };
   World(Ref<Store> store, int rank, int size);
   void watch();
+  void hurry_groups();
+  static void tell(Group& group, const Lost& lost);
   void look_for_events();
   void heed(const std::string& line);
   void tell_where_i_am();
   void compare_calls();
   void store_is_gone(const std::string& why);
   std::vector<std::string> whereabouts(const Group& group);
-  std::string lost_among(const std::vector<int32_t>& ranks) const;
   void announce(const std::string& line) noexcept;
 
   const Ref<Store> store_, own_, said_;  // the groups', the thread's, and what is said to others
@@ -53,7 +61,7 @@ class World final : public RefCounted {
   std::condition_variable changed_;
   std::vector<Group*> groups_;
   std::string events_;  // what has been read of them
-  std::vector<std::pair<int, std::string>> lost_;
+  std::vector<Lost> lost_;
   uint64_t beat_ = 0;
   bool left_ = false;
 };

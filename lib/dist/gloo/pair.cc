@@ -1,4 +1,5 @@
 // Sends and receives between two ranks: begun by one call, waited for or asked about by another.
+#include <algorithm>
 #include <future>
 #include <vector>
 
@@ -8,18 +9,23 @@
 namespace flambeau::gloo_adaptor {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 class Request {
  public:
   Request(const Communicator& c, void* data, const flam_dist_call& call, bool sends)
       : buffer(c.buffer(data, call.count * call.element_size)),
         sends_(sends),
-        limit_(call.timeout_ms) {}
+        deadline_(Clock::now() + std::chrono::milliseconds(call.timeout_ms)) {}
 
   // A wait of Gloo's whose time has run out ends all connections, so that none can ask: who asks
   // has a thread wait to the end.
   bool over() {
     if (!waiting_.valid())
-      waiting_ = std::async(std::launch::async, [this] { return finish(limit_); });
+      waiting_ = std::async(std::launch::async, [this] {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+        return finish(std::max(left, std::chrono::milliseconds(1)));
+      });
     return waiting_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
   // The rank on the other side.
@@ -38,7 +44,7 @@ class Request {
   }
 
   const bool sends_;
-  const std::chrono::milliseconds limit_;
+  const Clock::time_point deadline_;
   std::future<int> waiting_;  // destroyed first: waits for its thread
 };
 
