@@ -51,6 +51,30 @@ def accumulated(torch, rank):
     return [apart(net, ref), gradients == [True, False] * STEPS]
 
 
+def accumulated_copies(torch, rank):
+    """Two batches a step of parts with copies, which are averaged with the second; a parameter that
+    only the first one uses."""
+    from flambeau.distributed.device_mesh import init_device_mesh
+
+    mesh = init_device_mesh("cpu", (2, 1), mesh_dim_names=("replicate", "shard"))
+    net, ref = sharded(mlp(torch), mesh=mesh), mlp(torch)
+    made = [torch.optim.SGD(m.parameters(), lr=0.1) for m in (net, ref)]
+    gradients = []
+    for step in range(STEPS):
+        for part in range(2):
+            x = data(torch, net, 2 * step + part)
+            net.set_requires_all_reduce(part == 1)
+            for m, given in ((net, x[2 * rank : 2 * rank + 2]), (ref, x)):
+                m[2].bias.requires_grad_(part == 0)
+                loss_of(torch, m, given).backward()
+            gradients.append(net[0].weight.grad is None)
+        for optimizer in made:
+            optimizer.step()
+            optimizer.zero_grad()
+    assert (ref[2].bias - mlp(torch)[2].bias).abs().max().item() > 0.01
+    return [apart(net, ref), gradients == [True, False] * STEPS]
+
+
 def mixed(torch, rank, dist):
     """bfloat16 in forward and backward; gradients reduced, and parameters kept, in f32."""
     from flambeau.distributed.fsdp import MixedPrecisionPolicy, fully_shard
@@ -197,6 +221,7 @@ def on_each_rank(rank, size):
         "again": trained(torch, rank, mlp, reshard_after_forward=True),
         "recomputed": recomputed(torch, rank),
         "accumulated": accumulated(torch, rank),
+        "accumulated copies": accumulated_copies(torch, rank),
         "mixed": mixed(torch, rank, dist),
         "copies": copies(torch, rank),
     }
@@ -217,8 +242,9 @@ def test_equals_one_process(what):
 
 def test_accumulates_without_reducing():
     for one in found():
-        difference, only_reduced = one["accumulated"]
-        assert difference < 1e-5 and only_reduced
+        for what in ("accumulated", "accumulated copies"):
+            difference, only_reduced = one[what]
+            assert difference < 1e-5 and only_reduced
 
 
 def test_dtypes():

@@ -43,7 +43,8 @@ class ShardedParam:
         self.part = Parameter(made(local, over), parameter.requires_grad)
         for name, value in parameter.__dict__.items():
             self.part.__dict__.setdefault(name, value)
-        self.whole = self.kept = None  # the whole; a gradient that was not reduced
+        # The whole; a gradient that was not reduced; rows of one that copies did not average.
+        self.whole = self.kept = self.partial = None
         self._show(self.part)
 
     def _show(self, parameter):
@@ -109,6 +110,10 @@ class ShardedParam:
             self.kept = grad if self.kept is None else self.kept.add_(grad)
         found, self.kept = self.kept, None
         return found
+
+    def keep_partial(self, rows):
+        """Adds rows of a gradient that is reduced over the parts, not yet over their copies."""
+        self.partial = rows if self.partial is None else self.partial.add_(rows)
 
     def give(self, reduced):
         """Adds this rank's rows of the reduced gradient to that of the part."""

@@ -93,7 +93,7 @@ class ParamGroup:
     def drop_gradients(self):
         """Forgets whole gradients, which no reduction has taken."""
         for p in self.params:
-            p.kept = None
+            p.kept = p.partial = None
             if p.whole is not None:
                 p.whole.grad = None
 
@@ -104,6 +104,8 @@ class ParamGroup:
         found = {}
         for p in self.params:
             grad = p.taken_gradient(self.policy.reduce_dtype)
+            if grad is None and p.partial is not None and self.reduces and self.reduces_copies:
+                grad = zeros(p.shape, dtype=p.partial.dtype, device=self.device)
             if grad is None:
                 continue
             if self.reduces:
@@ -131,7 +133,8 @@ class ParamGroup:
 
 
 class _Reduction:
-    """Gradients under way; it keeps their buffer until they have come."""
+    """Gradients under way; it keeps their buffer until they have come. Copies of parts average them
+    with what earlier backwards left, or leave them to a later one."""
 
     def __init__(self, group, work, table, own, params):
         self.group, self.work, self.table, self.own, self.params = group, work, table, own, params
@@ -139,9 +142,18 @@ class _Reduction:
     @no_grad()
     def finish(self):
         self.work.wait()
-        self.table, at = None, 0
-        if self.group.copies is not None and self.group.reduces_copies:
-            all_reduce(self.own, ReduceOp.AVG, self.group.copies)
-        for p in self.params:
-            p.give(self.own[at : at + p.padded])
-            at += p.padded
+        self.table = None
+        copies, later = self.group.copies, not self.group.reduces_copies
+        rows = self.own.split([p.padded for p in self.params])
+        if copies is not None and later:
+            for p, own in zip(self.params, rows):
+                p.keep_partial(own)
+            return
+        for p, own in zip(self.params, rows):
+            if p.partial is not None:
+                own.add_(p.partial)
+                p.partial = None
+        if copies is not None:
+            all_reduce(self.own, ReduceOp.AVG, copies)
+        for p, own in zip(self.params, rows):
+            p.give(own)
