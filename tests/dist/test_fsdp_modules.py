@@ -212,6 +212,28 @@ def wrapped(torch, rank, cpu):
     return found
 
 
+def summoned(torch, cpu):
+    """Parameters in a block are whole in their own dtype, whatever forward computes in, before the
+    first forward and after one that has kept them."""
+    from flambeau.distributed.fsdp import FullyShardedDataParallel as FSDP
+    from flambeau.distributed.fsdp import MixedPrecision
+
+    low, found = MixedPrecision(param_dtype=torch.bfloat16), []
+    ref, net = mlp(torch), FSDP(mlp(torch), mixed_precision=low, device_mesh=cpu)
+    for _ in range(2):
+        with FSDP.summon_full_params(net), torch.no_grad():
+            found.append(torch.equal(net[0].weight, ref[0].weight))
+            net[2].bias.add_(1.001)
+            ref[2].bias.add_(1.001)
+        found += [
+            torch.equal(p.full_tensor(), q) for p, q in zip(net.parameters(), ref.parameters())
+        ]
+        net(data(torch, ref, 0)).float().sum().backward()
+        found += [p.grad.dtype is torch.float32 for p in net.parameters()]
+        net(data(torch, ref, 0))
+    return all(found) and len(found) == 2 * (1 + 6 + 6)
+
+
 def on_each_rank(rank, size):
     import flambeau.distributed as dist
     import flambeau as torch
@@ -225,6 +247,7 @@ def on_each_rank(rank, size):
         "after": after_failures(torch, rank),
         "twice": twice(torch, rank),
         "wrapped": wrapped(torch, rank, cpu),
+        "summoned": summoned(torch, cpu),
     }
     dist.destroy_process_group()
     return found
@@ -254,6 +277,11 @@ def test_goes_on_after_failures():
 def test_first_form():
     for one in found():
         assert one["wrapped"] == [True] * 10
+
+
+def test_parameters_in_a_block_keep_their_dtype():
+    for one in found():
+        assert one["summoned"]
 
 
 def test_states():

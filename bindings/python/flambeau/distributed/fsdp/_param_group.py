@@ -24,14 +24,16 @@ class ParamGroup:
     # ---- parameters
 
     @no_grad()
-    def begin_gather(self):
-        """Begins to gather the parameters, unless they are there or coming."""
+    def begin_gather(self, as_kept=False):
+        """Begins to gather the parameters, unless they are there or coming; in the dtypes of the
+        parts where they are gathered `as_kept`."""
         if self.is_whole or self._coming:
             return
         alike = {}
         for p in self.params:
             p.adopt()
-            alike.setdefault(self.policy.param_dtype or p.part.dtype, []).append(p)
+            dtype = None if as_kept else self.policy.param_dtype
+            alike.setdefault(dtype or p.part.dtype, []).append(p)
         for dtype, params in alike.items():
             own = self._packed(params, dtype)
             every = empty(self.ranks * own.numel(), dtype=dtype, device=self.device)
@@ -54,9 +56,9 @@ class ParamGroup:
         return own
 
     @no_grad()
-    def gather(self):
+    def gather(self, as_kept=False):
         """Returns when the modules have the whole parameters."""
-        self.begin_gather()
+        self.begin_gather(as_kept)
         coming, self._coming = self._coming, []
         while coming:
             work, _, every, params = coming.pop(0)

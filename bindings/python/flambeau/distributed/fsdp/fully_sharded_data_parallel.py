@@ -169,7 +169,8 @@ class FullyShardedDataParallel(Module):
         inner = getattr(module, "_fsdp_wrapped_module", module)
         states = [s for m in inner.modules() if isinstance(m, FSDPModule) for s in m._states(False)]
         for state in states:
-            state.group.gather()
+            state.group.free()  # they may be there in the dtype of forward, which would be kept
+            state.group.gather(as_kept=True)
         try:
             yield
         finally:
