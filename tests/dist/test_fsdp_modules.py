@@ -1,7 +1,9 @@
 """Modules of fully_shard between and beside steps: state dicts, by hand, prefetch, failures,
 several calls, a GradScaler; and FullyShardedDataParallel over it. Two ranks."""
 
+import dataclasses
 import functools
+import types
 
 from tests.dist import ranks
 from tests.dist.sharding import STEPS, block, data, loss_of, message, mlp, sharded
@@ -234,6 +236,49 @@ def summoned(torch, cpu):
     return all(found) and len(found) == 2 * (1 + 6 + 6)
 
 
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """What a model may return, as a part of it."""
+
+    made: list
+    steps: int = dataclasses.field(default=1, init=False)
+
+
+def returned(torch, rank):
+    """Roots whose outputs are dataclasses train as others do; those in whose outputs nobody finds
+    a tensor say so."""
+    from flambeau.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+    class Model(torch.nn.Module):
+        def __init__(self, kind):
+            super().__init__()
+            self.body, self.kind = mlp(torch), kind
+
+        def forward(self, x):
+            return self.kind([self.body(x)])
+
+    def opaque(made):
+        return types.SimpleNamespace(made=made)
+
+    wide = MixedPrecisionPolicy(output_dtype=torch.float64)
+    nets = {kind: fully_shard(Model(kind), mp_policy=wide) for kind in (Output, opaque)}
+    x, ref, net = data(torch, None, 0), mlp(torch), nets[Output]
+    found = net(x)
+    ref(x).sum().backward()
+    found.made[0].sum().backward()
+    pairs = zip(net.parameters(), ref.parameters(), strict=True)
+    worst = max((a.grad.full_tensor() - b.grad).abs().max().item() for a, b in pairs)
+    told = message(lambda: nets[opaque](x), TypeError)
+    with torch.no_grad():
+        quiet = nets[opaque](x).made[0].shape == (4, 3)
+    plain = [fully_shard(Model(kind))(x) for kind in (len, str, lambda made: {}, lambda made: None)]
+    for p in nets[opaque].parameters():
+        p.requires_grad_(False)
+    quiet = quiet and nets[opaque](x).made[0].shape == (4, 3) and plain[0] == 1
+    kept = type(found) is Output and found.steps == 1 and found.made[0].dtype is torch.float64
+    return [worst, kept, told, quiet]
+
+
 def on_each_rank(rank, size):
     import flambeau.distributed as dist
     import flambeau as torch
@@ -247,6 +292,7 @@ def on_each_rank(rank, size):
         "after": after_failures(torch, rank),
         "twice": twice(torch, rank),
         "wrapped": wrapped(torch, rank, cpu),
+        "returned": returned(torch, rank),
         "summoned": summoned(torch, cpu),
     }
     dist.destroy_process_group()
@@ -282,6 +328,13 @@ def test_first_form():
 def test_parameters_in_a_block_keep_their_dtype():
     for one in found():
         assert one["summoned"]
+
+
+def test_outputs():
+    for one in found():
+        worst, kept, told, quiet = one["returned"]
+        assert worst < 1e-6 and kept and quiet
+        assert "what FSDPModel returned, an object of SimpleNamespace" in told
 
 
 def test_states():

@@ -5,6 +5,9 @@ The outermost module that is called is the root; it knows the order of the last 
 the next module's parameters are gathered ahead, and ends each backward: gradients of modules whose
 inputs need none are reduced there, and all reductions finished."""
 
+import copy
+from dataclasses import fields, is_dataclass
+
 from ..._gen import api
 from ..._tensor import Tensor
 from ...autograd import Function, Variable, is_grad_enabled
@@ -124,10 +127,24 @@ class State:
                     state.group.end_gather()
             self.phase = IDLE
             if records:
-                _each(found, self._hook)
+                self._watch(found)
         if self.policy.output_dtype is not None:
             found = _each(found, _cast_to(self.policy.output_dtype))
         return found
+
+    def _watch(self, found):
+        """Has the results tell when backward comes to them, which gathers the parameters and
+        reduces their gradients."""
+        kinds = []
+        _each(found, self._hook, kinds.append)
+        opaque = [kind for kind in kinds if kind not in _NO_TENSORS]
+        trained = any(p.part.requires_grad for p in self.group.params)
+        if opaque and trained and not any(issubclass(kind, Tensor) for kind in kinds):
+            raise TypeError(
+                f"fully_shard: no tensor was found in what {type(self.modules[0]).__name__} "
+                f"returned, an object of {opaque[0].__name__}: backward would train nothing\n  "
+                "forward may return tensors, tuples, lists, dicts and dataclasses of them"
+            )
 
     # ---- backward
 
@@ -172,6 +189,9 @@ class _Passed(Function):
         return None, *grads
 
 
+_NO_TENSORS = (type(None), bool, int, float, complex, str, bytes)
+
+
 def state_of(module):
     """What `fully_shard` keeps of a module; None where it has not been given it."""
     return module.__dict__.get("_fsdp_state")
@@ -181,18 +201,35 @@ def _cast_to(dtype):
     return lambda t: t.to(dtype) if t.is_floating_point() else t
 
 
-def _each(value, change):
-    """Arguments or results with `change` done to their tensors; unchanged where it gives None."""
+def _each(value, change, told=lambda kind: None):
+    """Arguments or results with `change` done to their tensors; unchanged where it gives None.
+    `told` is called with the type of each part that has no parts."""
     if isinstance(value, Tensor):
+        told(type(value))
         changed = change(value)
         return value if changed is None else changed
     if isinstance(value, (tuple, list)):
-        parts = [_each(part, change) for part in value]
+        parts = [_each(part, change, told) for part in value]
         return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
     if isinstance(value, dict):
-        made = {k: _each(v, change) for k, v in value.items()}
+        made = {k: _each(v, change, told) for k, v in value.items()}
         return made if type(value) is dict else _refilled(value, made)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _with_fields(value, lambda part: _each(part, change, told))
+    told(type(value))
     return value
+
+
+def _with_fields(value, change):
+    """A dataclass with its fields changed: itself, or a copy, which is not initialized anew."""
+    had = {f.name: getattr(value, f.name) for f in fields(value) if hasattr(value, f.name)}
+    made = {name: change(part) for name, part in had.items()}
+    if all(made[name] is had[name] for name in had):
+        return value
+    found = copy.copy(value)
+    for name, part in made.items():
+        object.__setattr__(found, name, part)  # it may be frozen
+    return found
 
 
 def _refilled(value, made):
