@@ -111,6 +111,30 @@ def operations(torch, mesh):
     return {"wrong": wrong, "refusals": refusals}
 
 
+def norms_in_half(torch, mesh):
+    """Norms whose powers and counts float16 cannot hold, and clipping by one; ranks without
+    elements count for nothing."""
+    from flambeau.distributed.tensor import Shard, distribute_tensor
+
+    laid = distribute_tensor(torch.full((100,), 40.0).half(), mesh, [Shard(0)])
+    more = distribute_tensor(torch.ones(4101).half(), mesh, [Shard(0)])
+    few = distribute_tensor(torch.full((1,), 0.5).half(), mesh, [Shard(0)])
+    zero = distribute_tensor(torch.zeros(4).half(), mesh, [Shard(0)])
+    p = torch.nn.Parameter(laid.clone())
+    p.grad = laid.clone()
+    before = torch.nn.utils.clip_grad_norm_([p], 1.0)
+    norms = [laid.norm(), laid.norm(3), laid.norm(-1), more.norm(0), few.norm(), few.norm(-2)]
+    norms += [zero.norm(), before]
+    bad = distribute_tensor(torch.tensor([1.0, float("inf"), 2.0, 3.0]), mesh, [Shard(0)])
+    nan = distribute_tensor(torch.tensor([1.0, float("nan"), 2.0, 3.0]), mesh, [Shard(0)])
+    return {
+        "dtypes": all(norm.dtype is torch.float16 for norm in norms),
+        "norms": [round(norm.item(), 2) for norm in norms],
+        "clipped": p.grad.full_tensor().unique().tolist(),
+        "not finite": [bad.norm().item() == float("inf"), nan.norm().isnan().item()],
+    }
+
+
 def gradients(torch, mesh):
     """Through from_local, redistribute and to_local."""
     from flambeau.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
@@ -187,6 +211,7 @@ def on_each_rank(rank, size):
         "layouts": layouts(torch, mesh, size),
         "operations": operations(torch, mesh),
         "gradients": gradients(torch, mesh),
+        "half": norms_in_half(torch, mesh),
         "optimizers": optimizers(torch, mesh),
         "grid": grid(torch, rank) if size == 4 else None,
         "rank 0's": laid.full_tensor().sum().item(),
@@ -225,6 +250,14 @@ def test_four_ranks_and_two_dimensions():
 def test_operations_on_parts():
     for one in found(2):
         assert one["operations"]["wrong"] == []
+
+
+def test_norms_in_half():
+    for one in found(2):
+        assert one["half"]["dtypes"] and one["half"]["not finite"] == [True, True]
+        assert one["half"]["norms"] == [400.0, 185.62, 0.4, 4100.0, 0.5, 0.5, 0.0, 400.0]
+        (clipped,) = one["half"]["clipped"]
+        assert abs(clipped - 0.1) < 1e-3
 
 
 def test_what_parts_cannot_say_is_refused():

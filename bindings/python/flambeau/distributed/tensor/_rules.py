@@ -6,6 +6,7 @@ once more. Whatever is not here is refused, by its name."""
 
 from ..._gen import ops
 from ..._tensor import Tensor
+from ..._torch import float32, float64, ones_like, tensor
 from .. import _collectives as c
 from .._ops import ReduceOp
 from ._dtensor import DTensor, made, refused
@@ -180,8 +181,18 @@ def _norm(func, one, p=2, dim=None, keepdim=False, **kwargs):
         extreme = (own.max() if p > 0 else own.min()) if own.numel() else none
         return _reduced(one, extreme, op)
     if p == 0:
-        return _reduced(one, (local != 0).sum().to(local.dtype), ReduceOp.SUM)
-    return _reduced(one, local.norm(p).pow(p), ReduceOp.SUM).pow(1.0 / p)
+        return _reduced(one, (local != 0).sum(), ReduceOp.SUM).to(local.dtype)
+    return _in_power(one, local, p).to(local.dtype)
+
+
+def _in_power(one, local, p):
+    """The norm of order p, in shares of the largest one of a rank: its powers are in range."""
+    wide = float64 if local.dtype is float64 else float32
+    none = tensor(0.0 if p > 0 else float("inf"), dtype=wide, device=local.device)
+    own = local.norm(p, dtype=wide) if local.numel() else none
+    most = _reduced(one, own, ReduceOp.MAX)._local_tensor
+    most = most.where((most > 0) & most.isfinite(), ones_like(most))
+    return _reduced(one, (own / most).pow(p), ReduceOp.SUM).pow(1.0 / p) * most
 
 
 def _vector_norm(func, one, ord=2, dim=None, keepdim=False, **kwargs):
