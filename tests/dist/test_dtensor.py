@@ -94,6 +94,10 @@ def operations(torch, mesh):
     part = DTensor.from_local(torch.ones(2), mesh, [Partial()])
     terms = (part * 3 + part).full_tensor().tolist()
     wrong += [] if terms == [4.0 * mesh.size()] * 2 else ["terms"]
+    rank, two = mesh.get_local_rank(), distribute_tensor(torch.tensor(2.0), mesh)
+    most = DTensor.from_local(torch.tensor([-1.0 - rank]), mesh, [Partial("max")])
+    wrong += [] if most.clone().full_tensor().item() == -1.0 else ["largest"]
+    wrong += [] if (part / two).full_tensor().tolist() == [mesh.size() / 2] * 2 else ["divided"]
     refusals = [
         message(call, NotImplementedError)
         for call in (
@@ -104,6 +108,9 @@ def operations(torch, mesh):
             lambda: torch.nn.functional.dropout(a), lambda: torch.nn.init.normal_(a),
             lambda: torch.stack([a, b]), lambda: a.untyped_storage(), lambda: a.cumsum(0),
             lambda: torch.nn.init.kaiming_uniform_(a), lambda: a.t_(), lambda: a.data_ptr(),
+            lambda: most.neg(), lambda: most * -2, lambda: most + most, lambda: most.div_(-1.0),
+            lambda: two / part, lambda: 2 / part, lambda: torch.div(part, 2, rounding_mode="floor"),
+            lambda: part * part, lambda: part / part,
         )
     ]  # fmt: skip
     refusals.append(message(lambda: a + x, TypeError))

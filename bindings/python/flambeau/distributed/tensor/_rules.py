@@ -27,8 +27,10 @@ _BINARY = (
 _LIKE = "zeros_like ones_like empty_like full_like".split()
 _ELEMENTWISE = {*_UNARY, *_BINARY, *_LIKE} | {f"{name}_" for name in (*_UNARY, *_BINARY)}
 # What a sum of terms is: that of what is done to each; these take no other term.
-_LINEAR = frozenset("mul mul_ div div_ neg neg_ clone detach zero_ zeros_like empty_like".split())
-_SUMS = frozenset("add add_ sub sub_ copy_".split())
+_LINEAR = frozenset("mul mul_ div div_ neg neg_".split())
+_SUMS = frozenset("add add_ sub sub_".split())
+# The same of terms of which the ranks take the largest or least.
+_ANY_TERM, _ANY_TERMS = frozenset("clone detach zero_ zeros_like empty_like".split()), {"copy_"}
 _RANDOM = ("rand", "dropout", "bernoulli", "multinomial", "normal", "uniform", "exponential")
 _TOTALS = {
     "sum": "SUM",
@@ -119,15 +121,26 @@ def _elementwise(func, name, given, args, kwargs):
                 f"{value.placements} of {list(value.shape)}"
             )
     if first._layout.partial:
-        alone = len(given) == 1 or len(large) == 1 and name in _LINEAR
-        if not (alone and name in _LINEAR or name in _SUMS and len(large) == len(given) == 2):
-            raise refused(f"{name} of terms of a sum (Partial)")
+        _check_terms(name, first, large, given, args, kwargs)
     if name.endswith("_") and given[0] is not first:
         raise refused(f"{name}, which would change the shape,")
     found = func(*_parts(args), **_parts(kwargs))
     if found is first._local_tensor or found is _parts(args)[0]:
         return args[0]
     return first._with_local(found)
+
+
+def _check_terms(name, first, large, given, args, kwargs):
+    """Refuses what is not done to the total where it is done to its terms."""
+    sums = all(p.reduce_op in ("sum", "avg") for p in first.placements if p.is_partial())
+    linear, alike = (_LINEAR, _SUMS) if sums else ((), ())
+    if name.startswith("div"):
+        divided = args[0] if args else kwargs.get("input")
+        if divided is not first or kwargs.get("rounding_mode") is not None:
+            linear = ()
+    both = len(large) == len(given) == 2 and (name in alike or name in _ANY_TERMS)
+    if not (both or len(large) == 1 and (name in linear or name in _ANY_TERM)):
+        raise refused(f"{name} of terms of a reduction (Partial)")
 
 
 def _reduced(one, local, op):
