@@ -5,6 +5,20 @@ import functools
 from tests.dist import ranks
 
 
+def on_some(torch, mesh):
+    """What ranks in a mesh compute while the others only pass by; all of them go on after it."""
+    import flambeau.distributed as dist
+    from flambeau.distributed.tensor import DTensor, Shard, distribute_tensor
+
+    laid = distribute_tensor(torch.arange(5.0), mesh, [Shard(0)])
+    most = torch.tensor([float(dist.get_rank())])
+    laid._reduce_max(most)
+    found = [laid.sum().to_local().item(), laid.full_tensor().tolist(), most.item()]
+    DTensor.from_local(torch.ones(2), mesh, run_check=True)
+    dist.barrier()
+    return found
+
+
 def on_each_rank(rank, size):
     import flambeau as torch
     import flambeau.distributed as dist
@@ -30,6 +44,7 @@ def on_each_rank(rank, size):
     dist.all_gather_into_tensor(along, torch.tensor([float(rank)]), group=swapped.get_group("a"))
     part = DeviceMesh("cpu", [0, 2])
     found = {
+        "outside": message(part.get_group, RuntimeError),
         "initialized": dist.is_initialized(),
         "coordinate": grid.get_coordinate(),
         "local": [grid.get_local_rank("dp"), grid.get_local_rank(1), tp.get_local_rank()],
@@ -41,6 +56,7 @@ def on_each_rank(rank, size):
         "whole": line.get_group() is dist.group.WORLD,
         "same": [grid["dp", "tp"] is grid, flat is grid._flatten("all"), grid["all"] is flat],
         "part": part.get_coordinate(),
+        "in part": on_some(torch, part),
         "equal": grid == init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp")),
         "shown": [repr(grid), repr(line)],
         "of group": DeviceMesh.from_group(dist.group.WORLD, "cpu").mesh.tolist(),
@@ -73,6 +89,11 @@ def test_places():
         columns, rows = [j, j + 2], [2 * i, 2 * i + 1]
         assert one["mesh"] == [[[0, 1], [2, 3]], columns, rows, [0, 1, 2, 3]]
         assert one["part"] == ([[0, 2].index(rank)] if rank in (0, 2) else None)
+        inside = rank in (0, 2)
+        assert one["in part"] == [
+            10.0 * inside, [0.0, 1.0, 2.0, 3.0, 4.0] * inside, 2.0 if inside else rank
+        ]  # fmt: skip
+        assert inside or f"rank {rank} is not in DeviceMesh" in one["outside"]
         assert one["equal"] and one["whole"] and one["same"] == [True] * 3
         assert one["of group"] == [0, 1, 2, 3]
 

@@ -188,6 +188,10 @@ class DeviceMesh:
                 "If you want to get the list of all the ProcessGroups in the DeviceMesh,"
                 "please use `get_all_groups()` instead.",
             )
+        if self.get_coordinate() is None:  # None would be read as the whole job
+            raise RuntimeError(
+                f"rank {world().rank()} is not in {self!r}, so it has no group of it"
+            )
         if isinstance(mesh_dim, str) and mesh_dim in self._flattened:
             return self._flattened[mesh_dim]._groups[0]
         return self._groups[self._dim(mesh_dim or 0)]

@@ -202,7 +202,7 @@ class DTensor(Tensor):
                 f"DTensor.from_local: of shape {list(layout.shape)} as {placed} this rank has "
                 f"{list(layout.local()[0])}, but local_tensor is {list(local_tensor.shape)}"
             )
-        if run_check:
+        if run_check and mesh.get_coordinate() is not None:
             for i, placement in enumerate(placed):
                 if placement.is_replicate():
                     broadcast(local_tensor.detach(), group=mesh.get_group(i), group_src=0)
@@ -238,6 +238,8 @@ class DTensor(Tensor):
 
     def _reduce_max(self, cell):
         """Leaves in a tensor of this rank's the largest that one of the mesh has."""
+        if self.device_mesh.get_coordinate() is None:
+            return
         for i in range(self.device_mesh.ndim):
             all_reduce(cell, ReduceOp.MAX, self.device_mesh.get_group(i))
 

@@ -14,7 +14,7 @@ from ._layout import Replicate, piece
 def moved(local, source, placements):
     """This rank's part under other placements; a new tensor, or the same where none changes."""
     changing = [i for i, (a, b) in enumerate(zip(source.placements, placements)) if a != b]
-    if not changing:
+    if not changing or source.mesh.get_coordinate() is None:
         return local
     cut = {p.dim for i in changing for p in (source.placements[i], placements[i]) if p.is_shard()}
     first = changing[0]  # what later dimensions cut of these is gathered before, and cut anew

@@ -146,8 +146,9 @@ def _check_terms(name, first, large, given, args, kwargs):
 def _reduced(one, local, op):
     """A number of each rank's part as that of all parts."""
     total = local.detach().clone()
+    inside = one.device_mesh.get_coordinate() is not None
     for i, placement in enumerate(one.placements):
-        if placement.is_shard():
+        if inside and placement.is_shard():
             c.all_reduce(total, op, one.device_mesh.get_group(i))
     return made(total, one._layout.placed((Replicate(),) * one.device_mesh.ndim, ()))
 
