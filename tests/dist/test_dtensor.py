@@ -118,6 +118,17 @@ def operations(torch, mesh):
     return {"wrong": wrong, "refusals": refusals}
 
 
+def without_elements(torch, mesh):
+    """The largest and the least where only the first rank has an element, of every kind."""
+    from flambeau.distributed.tensor import Shard, distribute_tensor
+
+    found = {}
+    for kind in ("float32", "int64", "int32", "uint8", "bool"):
+        one = distribute_tensor(torch.tensor([1], dtype=getattr(torch, kind)), mesh, [Shard(0)])
+        found[kind] = [value.item() for value in (one.max(), one.min(), one.amax(), one.amin())]
+    return found
+
+
 def norms_in_half(torch, mesh):
     """Norms whose powers and counts float16 cannot hold, and clipping by one; ranks without
     elements count for nothing."""
@@ -218,6 +229,7 @@ def on_each_rank(rank, size):
         "layouts": layouts(torch, mesh, size),
         "operations": operations(torch, mesh),
         "gradients": gradients(torch, mesh),
+        "empty": without_elements(torch, mesh),
         "half": norms_in_half(torch, mesh),
         "optimizers": optimizers(torch, mesh),
         "grid": grid(torch, rank) if size == 4 else None,
@@ -257,6 +269,11 @@ def test_four_ranks_and_two_dimensions():
 def test_operations_on_parts():
     for one in found(2):
         assert one["operations"]["wrong"] == []
+
+
+def test_ranks_without_elements():
+    for one in found(2) + found(4):
+        assert set(map(tuple, one["empty"].values())) == {(1, 1, 1, 1)}, one["empty"]
 
 
 def test_norms_in_half():

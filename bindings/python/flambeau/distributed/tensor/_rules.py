@@ -7,6 +7,7 @@ once more. Whatever is not here is refused, by its name."""
 from ..._gen import ops
 from ..._tensor import Tensor
 from ..._torch import float32, float64, ones_like, tensor
+from ..._types import bool_, iinfo
 from .. import _collectives as c
 from .._ops import ReduceOp
 from ._dtensor import DTensor, made, refused
@@ -160,6 +161,15 @@ def _no_terms(name, one):
         raise refused(f"{name} with a gradient")
 
 
+def _extreme(dtype, least):
+    """The least or the largest value of a dtype."""
+    if dtype is bool_:
+        return not least
+    if dtype.is_floating_point:
+        return float("-inf" if least else "inf")
+    return iinfo(dtype).min if least else iinfo(dtype).max
+
+
 def _total(name):
     def rule(func, one, *args, **kwargs):
         if args or kwargs:
@@ -167,8 +177,7 @@ def _total(name):
         _no_terms(name, one)
         local = one._local_tensor
         if not local.numel() and name in ("max", "amax", "min", "amin"):  # a rank without elements
-            lowest = name in ("max", "amax")
-            local = local.new_full((1,), float("-inf") if lowest else float("inf"))
+            local = local.new_full((1,), _extreme(local.dtype, name in ("max", "amax")))
         return _reduced(one, func(local), ReduceOp[_TOTALS[name]])
 
     return rule
