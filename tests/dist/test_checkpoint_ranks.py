@@ -101,6 +101,31 @@ def test_another_number_of_ranks(tmp_path):
     assert ranks.values(save_and_load, 2, two, three) == [[3, 2, 2.0]] * 2
 
 
+def save_and_leave(rank, size, folder):
+    """The job's group, or one that was given for the save, ends while the save goes on."""
+    start(rank, size)
+    given = dist.new_group(backend="gloo")
+    write = dcp.FileSystemWriter.write
+
+    def slow(*arguments):
+        time.sleep(0.5)
+        return write(*arguments)
+
+    dcp.FileSystemWriter.write = slow
+    futures = []
+    for value, group in enumerate((given, None)):
+        name = f"{folder}/{value}"
+        values = state(rank, size, value)
+        futures.append(dcp.async_save(values, checkpoint_id=name, process_group=group))
+        dist.destroy_process_group(group)
+    return [future.done() and future.exception() is None for future in futures]
+
+
+def test_the_group_ends_after_the_save(tmp_path):
+    assert ranks.values(save_and_leave, 2, str(tmp_path)) == [[True, True]] * 2
+    assert [read(str(tmp_path / str(value))) for value in range(2)] == [0, 1]
+
+
 def fail_on_one(rank, size, folder):
     """A full disk, another shape, and a file that is cut, on rank 1 alone."""
     start(rank, size)

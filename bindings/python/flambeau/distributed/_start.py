@@ -95,12 +95,18 @@ def _leave():
         api.group_leave(handle)
 
 
+before_destroying = []  # what waits for work that goes on in groups, in threads of this process
+
+
 def destroy_process_group(group=None):
-    """Ends one group, or the default one and with it all. It waits for no other rank."""
+    """Ends one group, or the default one and with it all. It waits for no other rank, but for a
+    checkpoint that this one is saving in the background."""
     if is_no_member(group):
         return
     if _groups.world is None:
         raise AssertionError("Process group cannot be None")
+    for wait in before_destroying:
+        wait()
     if group is None or group is _groups.world:
         _leave()
         return

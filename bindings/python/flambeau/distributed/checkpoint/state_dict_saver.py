@@ -11,6 +11,7 @@ from ... import serialization
 from ..._deprecated import warn
 from ..._errors import UnsupportedError
 from ..._types import NAMES
+from .._start import before_destroying
 from . import _index, _plan
 from ._files import Entry
 from ._flatten import check_dict, leaves
@@ -69,8 +70,8 @@ def async_save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=N
                process_group=None, async_checkpointer_type=AsyncCheckpointerType.THREAD,
                async_stager=None, no_dist=False, use_collectives=True):  # fmt: skip
     """Copies what this rank is to write, and returns a future of `save`, which a thread goes on
-    with. One at a time: another save waits until this one is done, and so does the program's
-    end."""
+    with. One at a time: another save waits until this one is done, and so do the end of its
+    process group and that of the program."""
     if not use_collectives or async_stager is not None:
         raise UnsupportedError(
             "async_save: stagers, and saves without collectives, are unsupported"
@@ -263,3 +264,4 @@ class _Background:
 
 
 _background = _Background()
+before_destroying.append(_background.wait)
