@@ -362,14 +362,19 @@ def hooks(rank, size):
         seen.append([state, bucket.index(), bucket.is_last(), same, bucket.buffer().dim()])
         return default_hooks.allreduce_hook(None, bucket)
 
-    power = powerSGD_hook.PowerSGDState(None, 1, start_powerSGD_iter=2, min_compression_rate=1)
+    def state():
+        return powerSGD_hook.PowerSGDState(None, 1, start_powerSGD_iter=2, min_compression_rate=1)
+
+    power, run = state(), powerSGD_hook.powerSGD_hook
     cases = {
         "own": ("state", own),
         "allreduce": (None, default_hooks.allreduce_hook),
         "fp16": (None, default_hooks.fp16_compress_hook),
         "bf16": (None, default_hooks.bf16_compress_hook),
         "wrapped": (None, default_hooks.fp16_compress_wrapper(default_hooks.allreduce_hook)),
-        "power": (power, powerSGD_hook.powerSGD_hook),
+        "power": (power, run),
+        "power as fp16": (state(), default_hooks.fp16_compress_wrapper(run)),
+        "power as bf16": (state(), default_hooks.bf16_compress_wrapper(run)),
     }
     x, y = _data(torch, 12 * size)
     batches = [(a[rank * 12 : rank * 12 + 12], b[rank * 12 : rank * 12 + 12]) for a, b in zip(x, y)]
@@ -410,6 +415,7 @@ def test_communication_hooks():
     errors, seen = first.pop("errors"), first.pop("seen")
     assert first.pop("stats") > 1.5
     near = {"own": 1e-6, "allreduce": 1e-6, "bf16": 0.05, "power": 0.5}
+    near |= {"power as fp16": 0.5, "power as bf16": 0.5}
     for name, weights in first.items():
         assert weights == second[name], name
         error = np.linalg.norm(np.array(weights) - alone) / np.linalg.norm(alone)

@@ -5,7 +5,7 @@ Collectives of a bucket's second half run at the end of backward, bucket by buck
 the first half is back, their order would be another on every rank."""
 
 from .... import distributed as dist
-from ...._torch import Generator, cat, linalg, randn, zeros_like
+from ...._torch import Generator, bfloat16, cat, float16, linalg, randn, zeros_like
 from ....futures import Future
 from .default_hooks import allreduce_hook
 
@@ -70,6 +70,15 @@ class _AtTheEnd(Future):
             self.set_result(self._function())
         return super().wait()
 
+    def then(self, callback):
+        """The callback's value, computed likewise: without that nothing would ever set this one."""
+
+        def after():
+            self.wait()
+            return callback(self)
+
+        return _AtTheEnd(after)
+
 
 def _is_worth_it(matrix, rank, least_rate):
     n, m = matrix.shape
@@ -78,8 +87,9 @@ def _is_worth_it(matrix, rank, least_rate):
 
 
 def _orthogonal(matrix, epsilon):
-    if epsilon == 0:
-        return linalg.qr(matrix)[0]
+    if epsilon == 0:  # in float32 at least, because factorizations have no half precision
+        wide = matrix.float() if matrix.dtype in (bfloat16, float16) else matrix
+        return linalg.qr(wide)[0].to(matrix.dtype)
     columns = []
     for i in range(matrix.shape[1]):
         column = matrix[:, i : i + 1]
