@@ -121,6 +121,16 @@ def objects(torch, dist, rank, size):
         dist.all_gather_object(before, rank)
 
 
+def received_on_a_device(torch):
+    """Bytes of a device's tensor stay what they were when its copy's memory is used again."""
+    from flambeau.distributed._sealed import as_bytes, as_tensor
+
+    data = bytes(range(256)) * 16
+    found = as_bytes(as_tensor(data, "cuda"), len(data))
+    others = [torch.zeros(len(data), dtype=torch.uint8) for _ in range(8)]
+    assert bytes(found) == data and len(others) == 8
+
+
 def names(dist, rank):
     assert dist.get_backend() == "gloo" and dist.get_backend_config() == "cpu:gloo,cuda:gloo"
     assert dist.is_gloo_available() and not dist.is_ucc_available()
@@ -164,6 +174,7 @@ def by_devices(rank, size):
     found = [None] * size
     dist.all_gather_object(found, rank)
     assert found == [0, 1]
+    received_on_a_device(torch)
     dist.destroy_process_group()
     dist.init_process_group(device_id=torch.device("cuda", rank))
     assert dist.get_backend() == "undefined"

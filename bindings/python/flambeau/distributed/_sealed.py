@@ -85,4 +85,4 @@ def as_tensor(data, device, size=None):
 def as_bytes(tensor, size):
     """The first `size` bytes of a tensor."""
     tensor = tensor.cpu()
-    return ffi.buffer(ffi.cast("char *", tensor.data_ptr()), size)
+    return ffi.buffer(ffi.cast("char *", tensor.data_ptr()), size)[:]  # the copy ends here
