@@ -482,9 +482,13 @@ def synchronized(rank, size):
         (y * weight[mine]).sum().backward()
         norm = model[0]
         found[name] = [t.tolist() for t in (
-            y, part.grad, norm.weight.grad, norm.bias.grad, norm.running_mean, norm.running_var
+            y, once, norm.weight.grad, norm.bias.grad, norm.running_mean, norm.running_var
         )]  # fmt: skip
     dist.destroy_process_group()
+        once = part.grad.clone()
+        (dx,) = torch.autograd.grad((model(part) * weight[mine]).sum(), part, create_graph=True)
+        with pytest.raises(RuntimeError, match="differentiate twice"):
+            (dx.square().sum() + part.sum()).backward()
     return found
 
 
@@ -507,6 +511,7 @@ def test_sync_batch_norm_is_batch_norm_of_the_joined_batch():
         want = (y, x.grad, norm.weight.grad, norm.bias.grad, norm.running_mean, norm.running_var)
         for got, value in zip([*joined, *summed, *zero[name][4:]], want):
             np.testing.assert_allclose(got, value.detach().numpy(), rtol=1e-4, atol=1e-5)
+        norm(x)
         assert zero[name][4:] == one[name][4:]
 
 

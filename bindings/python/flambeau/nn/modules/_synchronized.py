@@ -3,8 +3,8 @@ the squared deviations from it, so that no digits are lost in a difference of la
 sends two sums by channel."""
 
 from ... import distributed as dist
-from ..._torch import bfloat16, cat, float16, float32, full
-from ...autograd.function import Function
+from ..._torch import bfloat16, cat, float16, float32, full, is_grad_enabled
+from ...autograd.function import Function, once_differentiable
 
 
 def shares(process_group):
@@ -61,18 +61,25 @@ class _SyncBatchNorm(Function):
 
     @staticmethod
     def backward(ctx, grad):
-        normal, scale, weight, count = ctx.saved_tensors
-        dy = grad.to(_wide(grad))
-        own = cat([dy.sum(ctx.over), (dy * normal).sum(ctx.over)])
-        channels = own.numel() // 2
-        every = own.clone()
-        dist.all_reduce(every, group=ctx.group)
-        every = every / count
-        dx = dy - _as(every[:channels], dy) - normal * _as(every[channels:], dy)
-        dx = dx * _as(scale if weight is None else scale * weight.to(dy.dtype), dy)
-        dw = None if weight is None else own[channels:].to(weight.dtype)
-        db = own[:channels].to(grad.dtype if weight is None else weight.dtype)
-        return dx.to(grad.dtype), dw, db if ctx.shifted else None, None, None, None
+        # What it returns depends on the input as well, so that a gradient which needs none itself
+        # must not make it a constant to who differentiates again.
+        return _backward(ctx, grad.detach().requires_grad_() if is_grad_enabled() else grad)
+
+
+@once_differentiable
+def _backward(ctx, grad):
+    normal, scale, weight, count = ctx.saved_tensors
+    dy = grad.to(_wide(grad))
+    own = cat([dy.sum(ctx.over), (dy * normal).sum(ctx.over)])
+    channels = own.numel() // 2
+    every = own.clone()
+    dist.all_reduce(every, group=ctx.group)
+    every = every / count
+    dx = dy - _as(every[:channels], dy) - normal * _as(every[channels:], dy)
+    dx = dx * _as(scale if weight is None else scale * weight.to(dy.dtype), dy)
+    dw = None if weight is None else own[channels:].to(weight.dtype)
+    db = own[:channels].to(grad.dtype if weight is None else weight.dtype)
+    return dx.to(grad.dtype), dw, db if ctx.shifted else None, None, None, None
 
 
 def batch_norm(module, input):
