@@ -70,6 +70,8 @@ def on_each_rank(rank, size):
             message(lambda: init_device_mesh("cpu", (4,), mesh_dim_names=("a", "b")), RuntimeError),
             message(lambda: DeviceMesh("cpu", [0, 0]), RuntimeError),
             message(lambda: DeviceMesh("cpu", [[0, 1], [2]]), ValueError),
+            message(lambda: grid._flatten("other", "gloo"), NotImplementedError),
+            message(lambda: init_device_mesh("cpu", (4,), backend_override=1), NotImplementedError),
         ],
     }
     dist.destroy_process_group()
@@ -114,7 +116,7 @@ def test_refusals_and_text():
         ("Invalid mesh_dim_names ('pp',)", "ascending order", "Cannot slice a DeviceMesh without",
          "Optional kwarg `mesh_dim`", "Mesh should not be bigger than default world size 4",
          "Device type with index is not supported", "mesh_shape and mesh_dim_names should have",
-         "duplicate", "are no array"),
+         "duplicate", "are no array", "backend_override is unsupp", "backend_override is unsupp"),
         strict=True,
     ):  # fmt: skip
         assert part in text

@@ -33,6 +33,14 @@ def _ranks_of(mesh):
     return tuple(shape), [int(rank) for rank in flat]
 
 
+def _refuse(backend_override):
+    if backend_override is not None:
+        raise NotImplementedError(
+            "DeviceMesh: backend_override is unsupported; a mesh's groups have the backend of the "
+            "job, and DeviceMesh.from_group takes others"
+        )
+
+
 def _lines(shape, ranks, dims):
     """The ranks along the dimensions `dims`, taken as one, for each place in the others."""
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
@@ -53,6 +61,7 @@ class DeviceMesh:
 
     def __init__(self, device_type, mesh, *, mesh_dim_names=None, backend_override=None,
                  _init_backend=True):  # fmt: skip
+        _refuse(backend_override)
         shape, ranks = _ranks_of(mesh)
         self._set(device_type, shape or (1,), ranks, mesh_dim_names)
         if not is_initialized():
@@ -240,6 +249,7 @@ class DeviceMesh:
 
     def _flatten(self, mesh_dim_name=None, backend_override=None):
         """All dimensions as one, under a name by which the mesh gives it from then on."""
+        _refuse(backend_override)
         if not self._names:
             raise RuntimeError("Cannot flatten a DeviceMesh without mesh_dim_names!")
         root = self._get_root_mesh()
@@ -314,7 +324,7 @@ def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_ov
             f"Found len(mesh_dim_names): {len(names)} and len(mesh_shape):{len(shape)}.",
         )
     ranks = tensor(list(range(math.prod(shape))), dtype=int32).reshape(shape)
-    return DeviceMesh(device_type, ranks, mesh_dim_names=names)
+    return DeviceMesh(device_type, ranks, mesh_dim_names=names, backend_override=backend_override)
 
 
 def _get_device_handle(device_type="cuda"):

@@ -210,7 +210,11 @@ class _NoSync:
 
 def _refuse(options):
     for name, value in options.items():
-        if name in _UNSUPPORTED and value is not None:
+        if name not in _UNSUPPORTED:
+            raise TypeError(
+                f"DistributedDataParallel.__init__() got an unexpected keyword argument '{name}'"
+            )
+        if value is not None:
             raise NotImplementedError(f"DistributedDataParallel: {name} is unsupported")
 
 
