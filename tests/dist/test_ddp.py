@@ -329,6 +329,8 @@ def uneven(rank, size):
         optimizer = torch.optim.SGD(ddp.parameters(), lr=1.0)
         with ddp.join(**options):
             for _ in range(2 + 3 * rank):
+                with torch.no_grad():
+                    ddp(torch.ones(1, 1))  # as who validates; ranks that have joined reduce nothing
                 optimizer.zero_grad()
                 ddp(torch.ones(1, 1)).sum().backward()
                 optimizer.step()
@@ -483,15 +485,15 @@ def synchronized(rank, size):
         for _ in range(2):
             y = model(part)
         (y * weight[mine]).sum().backward()
+        once = part.grad.clone()
+        (dx,) = torch.autograd.grad((model(part) * weight[mine]).sum(), part, create_graph=True)
+        with pytest.raises(RuntimeError, match="differentiate twice"):
+            (dx.square().sum() + part.sum()).backward()
         norm = model[0]
         found[name] = [t.tolist() for t in (
             y, once, norm.weight.grad, norm.bias.grad, norm.running_mean, norm.running_var
         )]  # fmt: skip
     dist.destroy_process_group()
-        once = part.grad.clone()
-        (dx,) = torch.autograd.grad((model(part) * weight[mine]).sum(), part, create_graph=True)
-        with pytest.raises(RuntimeError, match="differentiate twice"):
-            (dx.square().sum() + part.sum()).backward()
     return found
 
 
@@ -509,12 +511,12 @@ def test_sync_batch_norm_is_batch_norm_of_the_joined_batch():
         for _ in range(2):
             y = norm(x)
         (y * weight).sum().backward()
+        norm(x)
         joined = [np.concatenate([a, b]) for a, b in zip(zero[name][:2], one[name][:2])]
         summed = [np.add(a, b) for a, b in zip(zero[name][2:4], one[name][2:4])]
         want = (y, x.grad, norm.weight.grad, norm.bias.grad, norm.running_mean, norm.running_var)
         for got, value in zip([*joined, *summed, *zero[name][4:]], want):
             np.testing.assert_allclose(got, value.detach().numpy(), rtol=1e-4, atol=1e-5)
-        norm(x)
         assert zero[name][4:] == one[name][4:]
 
 

@@ -2,6 +2,7 @@
 without any of its own, and at the end all ranks have the parameters of one that was last."""
 
 from ..._gen import api
+from ..._torch import is_grad_enabled
 from ...distributed.algorithms.join import JoinHook
 from ._sync import buffers_of, count_ranks, last_rank
 
@@ -40,6 +41,6 @@ def step(ddp, joined):
         count = int(joined.result()[0].item())
     if ddp.will_sync_module_buffers():
         ddp._sync_buffers(last_rank(ddp, True))
-    count_ranks(ddp, ddp.require_backward_grad_sync)
+    count_ranks(ddp, ddp.require_backward_grad_sync and is_grad_enabled())  # backward will follow
     if count is not None and not ddp._divide_by_initial_world_size:
         api.ddp_set_divisor(ddp._ddp, count)
