@@ -279,6 +279,45 @@ def returned(torch, rank):
     return [worst, kept, told, quiet]
 
 
+def nested(torch, rank, cpu):
+    """Modules that hold a wrapper, wrapped themselves or not: they load what they have saved, and
+    its state dict type concerns its own entries."""
+    from flambeau.distributed import fsdp
+    from flambeau.distributed.fsdp import FullyShardedDataParallel as FSDP
+    from flambeau.distributed.tensor import DTensor
+
+    kinds, found = fsdp.StateDictType, []
+    for around in (lambda net: net, functools.partial(FSDP, device_mesh=cpu)):
+        inner = mlp(torch)
+        inner[2] = FSDP(inner[2], device_mesh=cpu)
+        net, state = around(inner), mlp(torch).state_dict()
+        found.append([*net.state_dict()] == [*state])
+        other = {key: value + 1 for key, value in state.items()}
+        net(data(torch, None, 0))  # the parameters of the root stay whole
+        found.append(not any(net.load_state_dict(other)))
+        found.append(all(torch.equal(v, other[k]) for k, v in net.state_dict().items()))
+        with FSDP.state_dict_type(net, kinds.SHARDED_STATE_DICT):
+            parts = {k: v.detach().clone() for k, v in net.state_dict().items()}
+            found.append(isinstance(parts["2.weight"], DTensor))
+        found.append(not isinstance(net.state_dict()["2.weight"], DTensor))
+        net.load_state_dict(state)
+        found.append(not any(net.load_state_dict(parts)))
+        found.append(all(torch.equal(v, other[k]) for k, v in net.state_dict().items()))
+        missing = net.load_state_dict({"2.other": state["2.bias"]}, strict=False)
+        found.append([*missing.missing_keys] == [*state])
+        found.append(missing.unexpected_keys == ["2.other"])
+        on_first = kinds.FULL_STATE_DICT, fsdp.FullStateDictConfig(rank0_only=True)
+        with FSDP.state_dict_type(inner[2], *on_first):
+            left = [k for k in state if rank == 0 or not k.startswith("2.")]
+            found.append([*inner.state_dict()] == left)
+        with FSDP.state_dict_type(net, *on_first):
+            left = left if net is inner or rank == 0 else []
+            found.append([*net.state_dict()] == left)
+        found.append(FSDP.fsdp_modules(net) == [m for m in (net, inner[2]) if type(m) is FSDP])
+        found.append(len(FSDP.fsdp_modules(net, root_only=True)) == 1)
+    return found
+
+
 def on_each_rank(rank, size):
     import flambeau.distributed as dist
     import flambeau as torch
@@ -294,6 +333,7 @@ def on_each_rank(rank, size):
         "wrapped": wrapped(torch, rank, cpu),
         "returned": returned(torch, rank),
         "summoned": summoned(torch, cpu),
+        "nested": nested(torch, rank, cpu),
     }
     dist.destroy_process_group()
     return found
@@ -328,6 +368,11 @@ def test_first_form():
 def test_parameters_in_a_block_keep_their_dtype():
     for one in found():
         assert one["summoned"]
+
+
+def test_wrappers_below_others():
+    for one in found():
+        assert one["nested"] == [True] * 26
 
 
 def test_outputs():

@@ -28,6 +28,7 @@ from ._fully_shard import FSDPModule, fully_shard
 from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from .wrap import shard_below
 
+_INNER = "_fsdp_wrapped_module."  # what names of modules and parameters have, states have not
 _HYBRID = ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2
 
 
@@ -54,6 +55,8 @@ class FullyShardedDataParallel(Module):
             _copy_from_first(module, mesh)
         self._fsdp_wrapped_module = module
         self._kind, self._config = StateDictType.FULL_STATE_DICT, FullStateDictConfig()
+        self.register_load_state_dict_pre_hook(_before_load)
+        self.register_load_state_dict_post_hook(_after_load)
         keeps = strategy in (ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2)
         options = {
             "mesh": mesh,
@@ -100,17 +103,20 @@ class FullyShardedDataParallel(Module):
     @staticmethod
     def set_state_dict_type(module, state_dict_type, state_dict_config=None,
                             optim_state_dict_config=None):  # fmt: skip
-        """What state dicts of this module are from now on; returns what they were."""
+        """What state dicts of this module, and of those below it, are from now on; returns what its
+        own were."""
         if state_dict_type is StateDictType.LOCAL_STATE_DICT:
             raise NotImplementedError(
                 "LOCAL_STATE_DICT is unsupported: parameters are DTensors; use SHARDED_STATE_DICT"
             )
-        if not isinstance(module, FullyShardedDataParallel):
+        wrappers = FullyShardedDataParallel.fsdp_modules(module)
+        if not wrappers:
             raise TypeError(f"expected a FullyShardedDataParallel, got {type(module).__name__}")
         full = state_dict_type is StateDictType.FULL_STATE_DICT
-        before = module._kind, module._config
+        before = wrappers[0]._kind, wrappers[0]._config
         default = FullStateDictConfig() if full else ShardedStateDictConfig()
-        module._kind, module._config = state_dict_type, state_dict_config or default
+        for one in wrappers:
+            one._kind, one._config = state_dict_type, state_dict_config or default
         return before
 
     @staticmethod
@@ -119,40 +125,50 @@ class FullyShardedDataParallel(Module):
                         optim_state_dict_config=None):  # fmt: skip
         """A block in which state dicts are of this type."""
         given = module, state_dict_type, state_dict_config, optim_state_dict_config
-        before = FullyShardedDataParallel.set_state_dict_type(*given)
+        before = [
+            (one, one._kind, one._config) for one in FullyShardedDataParallel.fsdp_modules(module)
+        ]
+        FullyShardedDataParallel.set_state_dict_type(*given)
         try:
             yield
         finally:
-            module._kind, module._config = before
+            for one, kind, config in before:
+                one._kind, one._config = kind, config
+
+    @staticmethod
+    def fsdp_modules(module, root_only=False):
+        """The wrappers among this module and those below it; with `root_only` those that no other
+        one is above."""
+        if root_only and isinstance(module, FullyShardedDataParallel):
+            return [module]
+        if root_only:
+            below = [FullyShardedDataParallel.fsdp_modules(m, True) for m in module.children()]
+            return list(dict.fromkeys(one for found in below for one in found))
+        return [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
 
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """The module's, whole on all ranks, or as the state dict type says; a collective."""
+        if args:
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+        others = set(destination or ())  # of a module around this one
         named = {"destination": destination, "prefix": prefix, "keep_vars": keep_vars}
-        found = self._fsdp_wrapped_module.state_dict(*args, **named)
+        found = self._fsdp_wrapped_module.state_dict(**named)
         full = self._kind is StateDictType.FULL_STATE_DICT
-        for key, value in list(found.items()):
+        for key in [key for key in found if key not in others]:
+            value = found[key]
             if full and isinstance(value, DTensor):
                 value = value.full_tensor().detach()
             if self._config.offload_to_cpu and hasattr(value, "cpu"):
                 value = value.cpu()
             found[key] = value
         if full and getattr(self._config, "rank0_only", False) and world().rank():
-            for key in list(found):
+            for key in [key for key in found if key not in others]:
                 del found[key]
         return found
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
         """Of whole tensors, each rank takes its part."""
-        mine = {k: v for k, v in self._fsdp_wrapped_module.state_dict().items()}
-        laid = {}
-        for key, value in state_dict.items():
-            own = mine.get(key)
-            if isinstance(own, DTensor) and not isinstance(value, DTensor):
-                placed = own.device_mesh, own.placements
-                laid[key] = distribute_tensor(value.detach(), *placed, src_data_rank=None)
-                laid[key] = laid[key].to(own.device)
-            else:
-                laid[key] = value
+        laid = _laid(self, state_dict)
         return self._fsdp_wrapped_module.load_state_dict(laid, strict, assign)
 
     @staticmethod
@@ -166,8 +182,7 @@ class FullyShardedDataParallel(Module):
                 "summon_full_params: rank0_only, offload_to_cpu and with_grads are unsupported; "
                 "full_tensor() of a parameter or its gradient gives the whole"
             )
-        inner = getattr(module, "_fsdp_wrapped_module", module)
-        states = [s for m in inner.modules() if isinstance(m, FSDPModule) for s in m._states(False)]
+        states = _states(getattr(module, "_fsdp_wrapped_module", module))
         for state in states:
             state.group.free()  # they may be there in the dtype of forward, which would be kept
             state.group.gather(as_kept=True)
@@ -178,6 +193,41 @@ class FullyShardedDataParallel(Module):
                 if writeback:
                     state.group.take_back()
                 state.group.free()
+
+
+def _states(module):
+    """Those of `fully_shard` at and below a module."""
+    return [s for m in module.modules() if isinstance(m, FSDPModule) for s in m._states(False)]
+
+
+def _laid(wrapper, state_dict):
+    """The state dict of the wrapped module, its whole tensors laid as the parameters are."""
+    for state in _states(wrapper):
+        state.group.free()
+    inner = wrapper._fsdp_wrapped_module.named_parameters(remove_duplicate=False)
+    mine, laid = {name.replace(_INNER, ""): p for name, p in inner}, {}
+    for key, value in state_dict.items():
+        own = mine.get(key)
+        if isinstance(own, DTensor) and not isinstance(value, DTensor):
+            placed = own.device_mesh, own.placements
+            value = distribute_tensor(value.detach(), *placed, src_data_rank=None).to(own.device)
+        laid[key] = value
+    return laid
+
+
+def _before_load(wrapper, state_dict, prefix, *_):
+    """A module around the wrapper loads: what is the wrapped module's goes there."""
+    mine = {k[len(prefix) :]: v for k, v in state_dict.items() if k.startswith(prefix)}
+    for key, value in _laid(wrapper, mine).items():
+        if not key.startswith(_INNER):
+            del state_dict[prefix + key]
+            state_dict[prefix + _INNER + key] = value
+
+
+def _after_load(wrapper, found):
+    """Tells names as states have them."""
+    for keys in (found.missing_keys, found.unexpected_keys):
+        keys[:] = [key.replace(_INNER, "") for key in keys]
 
 
 def _device(device_id):
