@@ -318,6 +318,40 @@ def nested(torch, rank, cpu):
     return found
 
 
+def imported(torch, cpu):
+    """Names that programs import: wrapping by hand and by a policy of their own, and refusals."""
+    from flambeau.distributed import fsdp
+    from flambeau.distributed.fsdp import FullyShardedDataParallel as FSDP
+    from flambeau.distributed.fsdp.wrap import CustomPolicy, enable_wrap, wrap
+
+    nn, found = torch.nn, []
+    with enable_wrap(wrapper_cls=FSDP, device_mesh=cpu):
+        inner = wrap(nn.Linear(2, 2))
+        sharded_only = wrap(nn.Linear(2, 2), sharding_strategy=fsdp.ShardingStrategy.SHARD_GRAD_OP)
+    found.append(type(inner) is FSDP and type(sharded_only) is FSDP)
+    found.append(type(wrap(nn.Linear(2, 2))) is nn.Linear)
+
+    def made(policy):
+        return FSDP(mlp(torch), auto_wrap_policy=CustomPolicy(policy), device_mesh=cpu).module
+
+    net = made(lambda m: isinstance(m, nn.Linear) and m.in_features == 6)
+    found.append([hasattr(net[i], "unshard") for i in range(5)] == [True] + [False] * 4)
+    full = fsdp.StateDictType.FULL_STATE_DICT
+    found += [
+        "but it returned 1" in message(lambda: made(lambda m: 1), ValueError),
+        "options of single" in message(lambda: made(lambda m: {"a": 1}), NotImplementedError),
+        not any(hasattr(m, "unshard") for m in made(lambda m: {})),
+        "set_optimizer_state" in message(fsdp.FullOptimStateDictConfig, NotImplementedError),
+        issubclass(fsdp.ShardedOptimStateDictConfig, fsdp.OptimStateDictConfig),
+        issubclass(fsdp.LocalStateDictConfig, fsdp.StateDictConfig),
+        "_to_load is uns" in message(inner.optim_state_dict_to_load, NotImplementedError),
+        "config is unsupported" in message(
+            lambda: FSDP.set_state_dict_type(inner, full, None, object()), NotImplementedError
+        ),
+    ]  # fmt: skip
+    return found
+
+
 def on_each_rank(rank, size):
     import flambeau.distributed as dist
     import flambeau as torch
@@ -334,6 +368,7 @@ def on_each_rank(rank, size):
         "returned": returned(torch, rank),
         "summoned": summoned(torch, cpu),
         "nested": nested(torch, rank, cpu),
+        "imported": imported(torch, cpu),
     }
     dist.destroy_process_group()
     return found
@@ -373,6 +408,11 @@ def test_parameters_in_a_block_keep_their_dtype():
 def test_wrappers_below_others():
     for one in found():
         assert one["nested"] == [True] * 26
+
+
+def test_names_that_programs_import():
+    for one in found():
+        assert one["imported"] == [True] * 11
 
 
 def test_outputs():

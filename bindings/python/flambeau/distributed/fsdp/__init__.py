@@ -4,8 +4,13 @@ from ..._on_demand import loader as _loader
 from ._first_form import (
     BackwardPrefetch,
     CPUOffload,
+    FullOptimStateDictConfig,
     FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
     MixedPrecision,
+    OptimStateDictConfig,
+    ShardedOptimStateDictConfig,
     ShardedStateDictConfig,
     ShardingStrategy,
     StateDictConfig,
@@ -16,9 +21,10 @@ from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from .fully_sharded_data_parallel import FullyShardedDataParallel
 
 __all__ = (
-    "BackwardPrefetch CPUOffload CPUOffloadPolicy FSDPModule FullStateDictConfig "
-    "FullyShardedDataParallel MixedPrecision MixedPrecisionPolicy OffloadPolicy "
-    "ShardedStateDictConfig ShardingStrategy StateDictConfig StateDictType UnshardHandle "
-    "fully_shard register_fsdp_forward_method"
+    "BackwardPrefetch CPUOffload CPUOffloadPolicy FSDPModule FullOptimStateDictConfig "
+    "FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig LocalStateDictConfig "
+    "MixedPrecision MixedPrecisionPolicy OffloadPolicy OptimStateDictConfig "
+    "ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig "
+    "StateDictType UnshardHandle fully_shard register_fsdp_forward_method"
 ).split()
 __getattr__ = _loader(globals(), {}, "wrap")

@@ -4,6 +4,7 @@ holds."""
 import enum
 from dataclasses import dataclass
 
+from ... import _refused
 from ..._types import dtype
 
 
@@ -68,3 +69,20 @@ class FullStateDictConfig(StateDictConfig):
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
     """DTensors."""
+
+
+STATES_WHY = (
+    "optimizers have the parameters themselves; torch.distributed.checkpoint.state_dict has "
+    "get_optimizer_state_dict and set_optimizer_state_dict, whole with full_state_dict=True"
+)
+LOCAL_WHY = "parameters are DTensors; SHARDED_STATE_DICT and ShardedStateDictConfig have them"
+_REFUSED = {
+    "LocalStateDictConfig(StateDictConfig)": LOCAL_WHY,
+    "OptimStateDictConfig LocalOptimStateDictConfig(OptimStateDictConfig) "
+    "FullOptimStateDictConfig(OptimStateDictConfig) "
+    "ShardedOptimStateDictConfig(OptimStateDictConfig)": STATES_WHY,
+}
+for _words, _why in _REFUSED.items():
+    globals().update(
+        _refused.names("torch.distributed.fsdp", _words, _why, StateDictConfig=StateDictConfig)
+    )

@@ -4,7 +4,7 @@ names."""
 
 import contextlib
 
-from ... import cuda
+from ... import _refused, cuda
 from ..._types import device as device_type
 from ...autograd import no_grad
 from ...nn.modules.module import Module
@@ -15,10 +15,17 @@ from ..device_mesh import DeviceMesh
 from ..tensor._distribute import distribute_tensor
 from ..tensor._dtensor import DTensor
 from ._first_form import (  # noqa: F401, also those that programs import from here
+    LOCAL_WHY,
+    STATES_WHY,
     BackwardPrefetch,
     CPUOffload,
+    FullOptimStateDictConfig,
     FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
     MixedPrecision,
+    OptimStateDictConfig,
+    ShardedOptimStateDictConfig,
     ShardedStateDictConfig,
     ShardingStrategy,
     StateDictConfig,
@@ -29,6 +36,12 @@ from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from .wrap import shard_below
 
 _INNER = "_fsdp_wrapped_module."  # what names of modules and parameters have, states have not
+_REFUSED = {
+    "optim_state_dict optim_state_dict_to_load full_optim_state_dict sharded_optim_state_dict "
+    "scatter_full_optim_state_dict shard_full_optim_state_dict flatten_sharded_optim_state_dict "
+    "rekey_optim_state_dict": STATES_WHY,
+    "get_state_dict_type": "set_state_dict_type returns what the type and its options were",
+}
 _HYBRID = ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2
 
 
@@ -106,9 +119,9 @@ class FullyShardedDataParallel(Module):
         """What state dicts of this module, and of those below it, are from now on; returns what its
         own were."""
         if state_dict_type is StateDictType.LOCAL_STATE_DICT:
-            raise NotImplementedError(
-                "LOCAL_STATE_DICT is unsupported: parameters are DTensors; use SHARDED_STATE_DICT"
-            )
+            raise NotImplementedError(f"StateDictType.LOCAL_STATE_DICT is unsupported: {LOCAL_WHY}")
+        if optim_state_dict_config is not None:
+            raise NotImplementedError(f"optim_state_dict_config is unsupported: {STATES_WHY}")
         wrappers = FullyShardedDataParallel.fsdp_modules(module)
         if not wrappers:
             raise TypeError(f"expected a FullyShardedDataParallel, got {type(module).__name__}")
@@ -193,6 +206,11 @@ class FullyShardedDataParallel(Module):
                 if writeback:
                     state.group.take_back()
                 state.group.free()
+
+
+for _words, _why in _REFUSED.items():
+    for _name, _refuse in _refused.names(FullyShardedDataParallel.__name__, _words, _why).items():
+        setattr(FullyShardedDataParallel, _name, staticmethod(_refuse))
 
 
 def _states(module):

@@ -1,5 +1,8 @@
 """Which modules `FullyShardedDataParallel` gives parameters of their own: policies are functions of
-a module, of whether it is asked to go on below it, and of its elements that no module below has."""
+a module, of whether it is asked to go on below it, and of its elements that no module below has.
+And `wrap`, by which a program says it itself."""
+
+import contextlib
 
 from ...nn.modules.container import ModuleDict, ModuleList
 from ...nn.modules.multihead import MultiheadAttention
@@ -46,10 +49,59 @@ def size_based_auto_wrap_policy(module, recurse, nonwrapped_numel, min_num_param
     return large and not isinstance(module, tuple(leaves if recurse else excluded))
 
 
+class CustomPolicy:
+    """Modules of which `lambda_fn(module)` says so."""
+
+    def __init__(self, lambda_fn):
+        self._lambda_fn = lambda_fn
+
+    def __call__(self, module, recurse, *args, **kwargs):
+        if recurse:
+            return True
+        found = self._lambda_fn(module)
+        if not isinstance(found, (bool, dict)):
+            raise ValueError(
+                "The lambda_fn passed to CustomPolicy should return False/True or a kwarg dict, "
+                f"but it returned {found}"
+            )
+        if found and isinstance(found, dict):
+            raise NotImplementedError(
+                "CustomPolicy: options of single modules are unsupported; return True, or give "
+                f"{type(module).__name__} to FullyShardedDataParallel with {found} beforehand"
+            )
+        return bool(found)
+
+
 def _or_policy(module, recurse, nonwrapped_numel, policies):
     """Modules of which one of several policies says so."""
     asked = {"module": module, "recurse": recurse, "nonwrapped_numel": nonwrapped_numel}
     return any(policy(**asked) for policy in policies)
+
+
+_wrapping = []  # the class and options of the block that a program is in
+
+
+@contextlib.contextmanager
+def enable_wrap(*, wrapper_cls, **wrapper_kwargs):
+    """A block in which `wrap` wraps modules in this class with these options."""
+    if _wrapping:
+        raise NotImplementedError(
+            "You are already within an autowrap context and we currently do not supported nested "
+            "autowrap."
+        )
+    _wrapping.append((wrapper_cls, wrapper_kwargs))
+    try:
+        yield
+    finally:
+        _wrapping.clear()
+
+
+def wrap(module, **wrap_overrides):
+    """The module, wrapped as the `enable_wrap` block around says; itself outside of one."""
+    if not _wrapping:
+        return module
+    cls, options = _wrapping[0]
+    return cls(module, **{**options, **wrap_overrides})
 
 
 def shard_below(module, policy, ignored, **options):
