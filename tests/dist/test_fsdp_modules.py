@@ -208,6 +208,17 @@ def wrapped(torch, rank, cpu):
         with torch.no_grad():
             net[0].weight.fill_(2.0)
     found.append(net.state_dict()["0.weight"].unique().tolist() == [2.0])
+    twin = torch.nn.Sequential(torch.nn.Linear(6, 6))
+    twins = torch.nn.Sequential(twin, torch.nn.Sequential(twin[0], torch.nn.Linear(6, 2)))
+    once = FSDP(twins, auto_wrap_policy=policy, device_mesh=cpu)
+    once(torch.ones(1, 6)).sum().backward()
+    found.append(len(once.module._states(True)) == 3 and twin[0].weight.grad is not None)
+    few = functools.partial(size_based_auto_wrap_policy, min_num_params=30)
+    body = torch.nn.Linear(6, 6)
+    places = [torch.nn.Sequential(body), torch.nn.Sequential(body), torch.nn.Linear(2, 2)]
+    holder = torch.nn.Sequential(torch.nn.Sequential(*places))
+    FSDP(holder, auto_wrap_policy=few, device_mesh=cpu)
+    found.append([hasattr(m, "unshard") for m in (body, holder[0])] == [True, False])
     sized = functools.partial(size_based_auto_wrap_policy, min_num_params=100)
     by_size = FSDP(mlp(torch), auto_wrap_policy=sized, device_mesh=cpu)
     found.append([hasattr(by_size.module[i], "unshard") for i in (0, 2, 4)] == [False, True, False])
@@ -397,7 +408,7 @@ def test_goes_on_after_failures():
 
 def test_first_form():
     for one in found():
-        assert one["wrapped"] == [True] * 10
+        assert one["wrapped"] == [True] * 12
 
 
 def test_parameters_in_a_block_keep_their_dtype():

@@ -118,12 +118,12 @@ def _own(module, ignored):
 
 
 def _shard(module, policy, ignored, options, outermost):
-    count = _own(module, ignored)
-    if not policy(module=module, recurse=True, nonwrapped_numel=count):
-        return 0
-    below = sum(_shard(child, policy, ignored, options, False) for child in module.children())
-    rest = count - below
-    if outermost or not policy(module=module, recurse=False, nonwrapped_numel=rest):
-        return below
-    fully_shard(module, ignored_params=ignored, **options)
-    return count
+    if state_of(module) is not None:  # a module that has several places
+        return
+    if not policy(module=module, recurse=True, nonwrapped_numel=_own(module, ignored)):
+        return
+    for child in module.children():
+        _shard(child, policy, ignored, options, False)
+    rest = _own(module, ignored)
+    if not outermost and policy(module=module, recurse=False, nonwrapped_numel=rest):
+        fully_shard(module, ignored_params=ignored, **options)
