@@ -9,7 +9,9 @@ import signal
 import flambeau as torch
 import flambeau.distributed as dist
 from flambeau import nn
+from flambeau.distributed.checkpoint import CheckpointException
 from flambeau.distributed.elastic import resumable
+from flambeau.distributed.optim import ZeroRedundancyOptimizer
 from flambeau.utils.data import DataLoader, TensorDataset
 from flambeau.utils.data.distributed import DistributedSampler
 from tests.dist import ranks
@@ -67,3 +69,68 @@ def test_killed_while_saving(tmp_path):
     (alone,) = ranks.run(train, 1, folder + "-alone")
     assert alone.code == 0 and "the snapshot is of 2 ranks, and there are 1" in alone.output
     assert alone.value[0] == begun and len(alone.value[1]) == 8 * (3 - begun // 4)
+
+
+class Failing:
+    """A part whose state is an error on one rank."""
+
+    def __init__(self, rank):
+        self.rank = rank
+
+    def state_dict(self):
+        if self.rank == 1:
+            raise ValueError("not now")
+        return {"n": 1}
+
+    def load_state_dict(self, state):
+        """Nothing to do."""
+
+
+def save_what_fails(rank, size, folder):
+    dist.init_process_group("gloo")
+    run = resumable(folder, model=nn.Linear(1, 1), part=Failing(rank))
+    text = ""
+    try:
+        run.save()
+    except CheckpointException as problem:
+        text = str(problem)
+    dist.barrier()
+    dist.destroy_process_group()
+    return text
+
+
+def test_a_state_that_fails_on_one_rank_fails_on_all(tmp_path):
+    for text in ranks.values(save_what_fails, 2, str(tmp_path)):
+        assert "not now" in text and "rank 1" in text, text
+
+
+def shared(rank, size, folder, end):
+    """The losses of two steps with an optimizer whose state is spread over the ranks."""
+    dist.init_process_group("gloo")
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.1)
+    parts = {"model": model, "optimizer": optimizer}
+    run, losses = resumable(folder, **parts), []
+    begun = resumable(f"{folder}-alone", optimizer=optimizer)
+    while run.step < end:
+        optimizer.zero_grad()
+        loss = model(torch.ones(2, 3)).square().sum()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item().hex())
+        run.step += 1
+    run.save()
+    begun.save()
+    dist.destroy_process_group()
+    return [begun.resumed, losses]
+
+
+def test_an_optimizer_that_ranks_share(tmp_path):
+    whole = ranks.values(shared, 2, str(tmp_path / "whole"), 4)
+    first = ranks.values(shared, 2, str(tmp_path / "parts"), 2)
+    rest = ranks.values(shared, 2, str(tmp_path / "parts"), 4)
+    fewer = ranks.run(shared, 1, str(tmp_path / "parts"), 4)[0]  # says that there are fewer
+    assert [a[1] + b[1] for a, b in zip(first, rest)] == [one[1] for one in whole]
+    assert [one[0] for one in first + rest] == [False, False, True, True]
+    assert fewer.code == 0 and fewer.value == [True, []], fewer.output

@@ -51,6 +51,12 @@ class Resumable:
         self._loaders = {n: p for n, p in parts.items() if isinstance(p, DataLoader)}
         self._parts = {n: _inner(p) for n, p in parts.items() if n not in self._loaders}
         self._ranks = Ranks(process_group, alone=not dist.is_initialized())
+        for name, part in self._parts.items():
+            if _is_shared(part) and part.world_size != self._ranks.size:
+                raise ValueError(
+                    f"resumable: the optimizer {name} is shared by {part.world_size} ranks, and "
+                    f"the snapshots by {self._ranks.size}; give both the same process_group"
+                )
         self._due = EverySteps(every) if every else EverySeconds(seconds or 300)
         self.step = self.epoch = 0
         self.state = {}
@@ -139,9 +145,25 @@ class Resumable:
 
     def save(self):
         """Makes a snapshot now, by all ranks."""
-        ranks = self._ranks
-        state = {
-            "parts": {name: part.state_dict() for name, part in self._parts.items()},
+        ranks, state = self._ranks, {}
+        for part in self._parts.values():
+            if _is_shared(part):
+                part.consolidate_state_dict()
+        ranks.together("save", lambda: state.update(self._standing()))
+        writer = FileSystemWriter(_snapshots.path_of(self.path, self.step))
+        writer.warns = False
+        write(state, writer, DefaultSavePlanner(), ranks)
+        if ranks.rank == 0:
+            _snapshots.prune(self.path, self.step, self._keep)
+        self._saved = self._at()
+        self._due.begin(self.step)
+
+    def _standing(self):
+        """What this rank knows of where the training stands."""
+        ranks, parts = self._ranks, self._parts.items()
+        known = {n: p.state_dict() for n, p in parts if not _is_shared(p) or p.rank == 0}
+        return {
+            **({"parts": known} if known else {}),
             "progress": {
                 "step": self.step,
                 "epoch": self.epoch,
@@ -154,13 +176,6 @@ class Resumable:
                 "loaders": {name: self._position(name) for name in self._loaders},
             },
         }
-        writer = FileSystemWriter(_snapshots.path_of(self.path, self.step))
-        writer.warns = False
-        write(state, writer, DefaultSavePlanner(), ranks)
-        if ranks.rank == 0:
-            _snapshots.prune(self.path, self.step, self._keep)
-        self._saved = self._at()
-        self._due.begin(self.step)
 
     def _position(self, name):
         loader, done = self._loaders[name], name in self._done
@@ -258,6 +273,12 @@ class Resumable:
 def _inner(part):
     """The module that is wrapped, which more or fewer ranks have as well."""
     return part.module if isinstance(part, DistributedDataParallel) else part
+
+
+def _is_shared(part):
+    """Whether each rank has the state of its share, which the first one collects: that of a
+    ZeroRedundancyOptimizer."""
+    return hasattr(part, "consolidate_state_dict")
 
 
 def _is_sharded(part):
