@@ -261,7 +261,7 @@ TEST(Reducer, RefusesModelsThatDiffer) {
     if (g->rank() == 2) chain.w[1] = parameter(3, 7);
     const std::string text = message_of([&] { chain.over(g); });
     EXPECT_NE(text.find("params[1]"), std::string::npos) << text;
-    EXPECT_NE(text.find("b f32[4] on ranks 0, 1; b f32[7] on rank 2"), std::string::npos) << text;
+    EXPECT_NE(text.find("f32[4] b on ranks 0, 1; f32[7] b on rank 2"), std::string::npos) << text;
   });
 }
 

@@ -360,6 +360,23 @@ def imported(torch, cpu):
             lambda: FSDP.set_state_dict_type(inner, full, None, object()), NotImplementedError
         ),
     ]  # fmt: skip
+
+
+def clipped(torch, rank, cpu):
+    """With parameters that every rank has whole, and without any gradient."""
+    from flambeau.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+    start, ref = mlp(torch), mlp(torch)
+    net = FSDP(start, device_mesh=cpu, ignored_states=list(start[0].parameters()))
+    found = [net.clip_grad_norm_(1.0).item() == 0.0]
+    x = data(torch, ref, 0)
+    for m in (net, ref):
+        loss_of(torch, m, x).backward()
+    norms = [net.clip_grad_norm_(0.05), torch.nn.utils.clip_grad_norm_(ref.parameters(), 0.05)]
+    found.append(abs((norms[0] - norms[1]).item()) < 1e-5 and norms[1].item() > 0.05)
+    for a, b in zip(net.parameters(), ref.parameters(), strict=True):
+        whole = a.grad.full_tensor() if hasattr(a.grad, "full_tensor") else a.grad
+        found.append((whole - b.grad).abs().max().item() < 1e-6)
     return found
 
 
@@ -375,6 +392,7 @@ def on_each_rank(rank, size):
         "scaled": scaled(torch, rank),
         "after": after_failures(torch, rank),
         "twice": twice(torch, rank),
+        "clipped": clipped(torch, rank, cpu),
         "wrapped": wrapped(torch, rank, cpu),
         "returned": returned(torch, rank),
         "summoned": summoned(torch, cpu),
@@ -431,6 +449,11 @@ def test_outputs():
         worst, kept, told, quiet = one["returned"]
         assert worst < 1e-6 and kept and quiet
         assert "what FSDPModel returned, an object of SimpleNamespace" in told
+
+
+def test_clipping_where_some_parameters_are_whole():
+    for one in found():
+        assert one["clipped"] == [True] * 8
 
 
 def test_states():

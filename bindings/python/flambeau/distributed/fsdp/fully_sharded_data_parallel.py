@@ -100,7 +100,8 @@ class FullyShardedDataParallel(Module):
 
     def clip_grad_norm_(self, max_norm, norm_type=2.0):
         """Scales all gradients by their joint norm over all ranks, which it returns."""
-        return clip_grad_norm_(self.parameters(), max_norm, norm_type).full_tensor()
+        total = clip_grad_norm_(self.parameters(), max_norm, norm_type)
+        return total.full_tensor() if isinstance(total, DTensor) else total
 
     @contextlib.contextmanager
     def no_sync(self):

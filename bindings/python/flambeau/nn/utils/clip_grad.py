@@ -34,7 +34,10 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     if not tensors:
         return tensor(0.0)
     first, norm_type = tensors[0].device, float(norm_type)
-    norms = stack([t.norm(norm_type).to(first) for t in tensors])
+    norms = [t.norm(norm_type) for t in tensors]
+    if len({hasattr(n, "_local_tensor") for n in norms}) > 1:  # some gradients lie over ranks
+        norms = [n.full_tensor() if hasattr(n, "_local_tensor") else n for n in norms]
+    norms = stack([n.to(first) for n in norms])
     total = norms.norm(norm_type)
     if error_if_nonfinite:
         _check_finite(total, norm_type)
@@ -58,7 +61,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     if empty and not parameters:
         warn("`parameters` is an empty generator, no gradient clipping will occur.")
     found = [p.grad for p in parameters if p.grad is not None]
-    parts = any(hasattr(g, "_local_tensor") for g in found)  # the others' count, too
+    parts = any(hasattr(p, "_local_tensor") for p in parameters)  # the others' count, too
     if parts or len({g.device for g in found}) > 1 or len({g.dtype for g in found}) > 1:
         total = get_total_norm(found, norm_type, error_if_nonfinite)
         clip_grads_with_norm_(parameters, max_norm, total)
