@@ -387,6 +387,11 @@ def hooks(rank, size):
         ddp = wrap(_model(torch), bucket_cap_mb=0.003)
         ddp.register_comm_hook(*case)
         found[name] = _fit(torch, ddp, batches).tolist()
+    layer = torch.nn.Linear(1, 1)
+    ddp = wrap(layer)
+    ddp.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    ddp(torch.full((1, 1), 0.0 if rank else 1e5)).sum().backward()
+    found["large"] = layer.weight.grad.item()
     built_in = wrap(_model(torch))
     built_in._register_builtin_comm_hook(dist.BuiltinCommHookType.FP16_COMPRESS)
     found["built in"] = _fit(torch, built_in, batches).tolist()
@@ -419,6 +424,7 @@ def test_communication_hooks():
     first, second = ranks.values(hooks, 2)
     errors, seen = first.pop("errors"), first.pop("seen")
     assert first.pop("stats") > 1.5
+    assert first.pop("large") == second["large"] == 5e4 - 16  # float16 has no 5e4
     near = {"own": 1e-6, "allreduce": 1e-6, "bf16": 0.05, "power": 0.5}
     near |= {"power as fp16": 0.5, "power as bf16": 0.5}
     for name, weights in first.items():

@@ -10,30 +10,31 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _mean(process_group, tensor):
-    """The future of the mean over the ranks, in `tensor`."""
-    tensor.div_(dist.get_world_size(process_group))
+def _sum(process_group, tensor):
+    """The future of the sum over the ranks, in `tensor`."""
     work = dist.all_reduce(tensor, group=process_group, async_op=True)
     return work.get_future().then(lambda done: done.value()[0])
 
 
 def allreduce_hook(process_group, bucket):
     """What happens without a hook."""
-    return _mean(process_group, bucket.buffer())
+    buffer = bucket.buffer()
+    return _sum(process_group, buffer.div_(dist.get_world_size(process_group)))
 
 
 def _compressed(dtype, process_group, bucket):
     buffer = bucket.buffer()
+    share = (buffer / dist.get_world_size(process_group)).to(dtype)  # which fits where a mean does
 
     def widen(done):
         buffer.copy_(done.value())
         return buffer
 
-    return _mean(process_group, buffer.to(dtype)).then(widen)
+    return _sum(process_group, share).then(widen)
 
 
 def fp16_compress_hook(process_group, bucket):
-    """The mean, sent as float16: each gradient is divided before it is rounded no more."""
+    """The mean, sent as float16: each gradient is divided by the number of ranks, then rounded."""
     return _compressed(float16, process_group, bucket)
 
 
