@@ -76,6 +76,8 @@ int main(int argc, char **argv) {
   flam_module *model = mlp();
   check();
   const int64_t rank = flam_group_rank(group), share = BATCH / flam_group_size(group);
+  if (share * flam_group_size(group) != BATCH)
+    return fprintf(stderr, "the number of processes must divide a batch of %d images\n", BATCH), 1;
   flam_ddp *ddp = flam_ddp_new(group, model, NULL); /* all begin with rank 0's weights */
   const flam_tensor_list *params = flam_module_parameters(model);
   flam_optimizer *optimizer = flam_adamw_new(FLAM_LIST(params), NULL);

@@ -98,6 +98,11 @@ def arguments():
 def main():
     args = arguments()
     rank, world, device = join(args.backend)
+    if args.batch_size % world:
+        raise ValueError(
+            f"{world} processes cannot share a batch of {args.batch_size} images alike; give "
+            "--batch-size a multiple of the number of processes"
+        )
     torch.manual_seed(args.seed)
     model = nn.Sequential(nn.Flatten(), nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10))
     model = DistributedDataParallel(model.to(device))

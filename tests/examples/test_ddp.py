@@ -26,28 +26,47 @@ def test_python(tmp_path):
         assert (one - learned[2][name]).abs().max() < 1e-4 * one.abs().max()
 
 
+def test_a_batch_that_the_processes_cannot_share_is_refused(tmp_path):
+    command = [*LAUNCH, "--nproc-per-node", 2, PROGRAM, "--batch-size", 31]
+    assert "2 processes cannot share a batch of 31 images alike" in run(command, fails=True)
+    from flambeau.distributed import TCPStore
+
+    program = compile_c(ROOT / "examples/c/ddp.c", tmp_path / "ddp")
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    started = _started(program, 3, store)
+    said = _said(started)
+    assert [p.returncode for p in started] == [1] * 3 and not any(out for out, _ in said)
+    assert all("processes must divide a batch of 64 images" in errors for _, errors in said)
+
+
+def _started(program, ranks, store):
+    """The program's processes, over the ranks' store, so that their port is nobody else's."""
+    job = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), "WORLD_SIZE": str(ranks)}
+    job["TORCHELASTIC_USE_AGENT_STORE"] = "True"
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return [
+        subprocess.Popen([program, DATA], env=environment(**job, RANK=str(r)), **pipes)
+        for r in range(ranks)
+    ]
+
+
+def _said(started):
+    try:
+        return [p.communicate(timeout=120) for p in started]
+    finally:
+        for p in started:
+            p.kill()
+
+
 def test_c(tmp_path):
     from flambeau.distributed import TCPStore
 
     program = compile_c(ROOT / "examples/c/ddp.c", tmp_path / "ddp")
     score = {}
     for ranks in 1, 2:
-        # The ranks' store, so that their port is nobody else's.
         store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-        job = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), "WORLD_SIZE": str(ranks)}
-        job["TORCHELASTIC_USE_AGENT_STORE"] = "True"
-        started = [
-            subprocess.Popen(
-                [program, DATA], env=environment(**job, RANK=str(r)), stdout=subprocess.PIPE,
-                text=True,
-            )
-            for r in range(ranks)
-        ]  # fmt: skip
-        try:
-            said = [p.communicate(timeout=120)[0] for p in started]
-        finally:
-            for p in started:
-                p.kill()
+        started = _started(program, ranks, store)
+        said = [out for out, _ in _said(started)]
         assert [p.returncode for p in started] == [0] * ranks and not any(said[1:])
         score[ranks] = float(re.search(rf"^{ranks} processes: ([0-9.]+) %", said[0]).group(1))
     assert score[1] == score[2] > 90

@@ -1,6 +1,7 @@
 """Objects on their way between ranks: pickles, each after an HMAC-SHA256 under the job's key.
-Unpickling runs what a pickle says, so it happens only to what a rank of this job has made, for this
-call. A job without a key is one whose ranks are all on one machine."""
+Unpickling runs what a pickle says, so it happens only to what the expected rank of this job has
+made, for a call of that kind in that group: the same call or an earlier one. A job without a key is
+one whose ranks are all on one machine."""
 
 import hashlib
 import hmac

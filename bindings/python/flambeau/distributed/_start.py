@@ -23,7 +23,8 @@ def _host_of(store):
 
 
 def _on_this_machine(init_method, store):
-    """Whether ranks of another machine could not have come."""
+    """Whether ranks of another machine could not have come. A file counts as this machine's, as
+    file:// and as FileStore: who can write to it, over a network as well, is trusted."""
     if store is not None:
         host = _host_of(store)
     elif init_method.startswith("env://"):
