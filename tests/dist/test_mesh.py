@@ -43,6 +43,7 @@ def on_each_rank(rank, size):
     along = torch.empty(2)
     dist.all_gather_into_tensor(along, torch.tensor([float(rank)]), group=swapped.get_group("a"))
     part = DeviceMesh("cpu", [0, 2])
+    cube = init_device_mesh("cpu", (2, 2, 1), mesh_dim_names=("a", "b", "c"))
     found = {
         "outside": message(part.get_group, RuntimeError),
         "initialized": dist.is_initialized(),
@@ -55,6 +56,11 @@ def on_each_rank(rank, size):
         "along": along.tolist(),
         "whole": line.get_group() is dist.group.WORLD,
         "same": [grid["dp", "tp"] is grid, flat is grid._flatten("all"), grid["all"] is flat],
+        "parts of parts": [
+            cube["a", "b"]["b"]._get_root_mesh() is cube,
+            cube["a", "b"]["b"].mesh.tolist() == cube["b"].mesh.tolist(),
+            flat._flatten("again").mesh.tolist() == flat.mesh.tolist(),
+        ],
         "part": part.get_coordinate(),
         "in part": on_some(torch, part),
         "equal": grid == init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp")),
@@ -70,6 +76,7 @@ def on_each_rank(rank, size):
             message(lambda: init_device_mesh("cpu", (4,), mesh_dim_names=("a", "b")), RuntimeError),
             message(lambda: DeviceMesh("cpu", [0, 0]), RuntimeError),
             message(lambda: DeviceMesh("cpu", [[0, 1], [2]]), ValueError),
+            message(lambda: grid["dp", "all"], KeyError),
             message(lambda: grid._flatten("other", "gloo"), NotImplementedError),
             message(lambda: init_device_mesh("cpu", (4,), backend_override=1), NotImplementedError),
         ],
@@ -96,6 +103,7 @@ def test_places():
             10.0 * inside, [0.0, 1.0, 2.0, 3.0, 4.0] * inside, 2.0 if inside else rank
         ]  # fmt: skip
         assert inside or f"rank {rank} is not in DeviceMesh" in one["outside"]
+        assert one["parts of parts"] == [True] * 3
         assert one["equal"] and one["whole"] and one["same"] == [True] * 3
         assert one["of group"] == [0, 1, 2, 3]
 
@@ -116,7 +124,8 @@ def test_refusals_and_text():
         ("Invalid mesh_dim_names ('pp',)", "ascending order", "Cannot slice a DeviceMesh without",
          "Optional kwarg `mesh_dim`", "Mesh should not be bigger than default world size 4",
          "Device type with index is not supported", "mesh_shape and mesh_dim_names should have",
-         "duplicate", "are no array", "backend_override is unsupp", "backend_override is unsupp"),
+         "duplicate", "are no array", "Valid mesh_dim_names are ['dp', 'tp'].",
+         "backend_override is unsupp", "backend_override is unsupp"),
         strict=True,
     ):  # fmt: skip
         assert part in text

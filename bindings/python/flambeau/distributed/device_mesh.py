@@ -117,7 +117,7 @@ class DeviceMesh:
         mine = next((line for line in lines if rank in line), lines[0])
         shape = [math.prod(root._shape[d] for d in several) for several in dims]
         self._set(root._device_type, shape, mine, names)
-        self._root, self._groups = root, groups
+        self._root, self._groups = root._get_root_mesh(), groups
         return self
 
     @staticmethod
@@ -235,7 +235,7 @@ class DeviceMesh:
         if len(names) == 1 and names[0] in self._flattened:
             return self._flattened[names[0]]
         if not names or any(name not in self._names for name in names):
-            valid = [*self._names, *self._flattened]
+            valid = [*self._names, *(self._flattened if len(names) == 1 else ())]
             raise KeyError(
                 f"Invalid mesh_dim_names {names} specified. Valid mesh_dim_names are {valid}."
             )
@@ -261,7 +261,9 @@ class DeviceMesh:
                 f"{name} already exists for submesh of the {root!r}. The mesh_dim_names of submesh "
                 f"and flattened mesh are {root._names}. Please specify another valid mesh_dim_name."
             )
-        dims = tuple(root._names.index(n) for n in self._names)
+        parts = [(root._names.index(n),) if n in root._names else root._flattened[n]._dims
+                 for n in self._names]  # fmt: skip
+        dims = tuple(d for part in parts for d in part)
         known = root._flattened.get(name)
         if known is None:
             made = self._of(root, [dims], (name,), [root._along(dims)])
