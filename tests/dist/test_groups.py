@@ -34,11 +34,16 @@ def refused(torch, dist, rank):
         (ValueError, "Process group 3 is not init", lambda: dist.all_reduce(x, group=3)),
         (ValueError, "twice", lambda: dist.init_process_group("gloo")),
         (ValueError, "Invalid process group", lambda: dist.destroy_process_group(3)),
+        (ValueError, "at least one tensor", lambda: dist.all_to_all([], [])),
+        (ValueError, "not in the group", lambda: dist.split_group(-100, [[0]])),
+        (ValueError, "not in the group", lambda: dist.new_subgroups(1, -100)),
         (TypeError, "datetime.timedelta, got 3", lambda: dist.new_group([0, 1, 2], timeout=3)),
     ]
     for kind, text, use in cases:
         with pytest.raises(kind, match=text):
             use()
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="at least one tensor"):
+        dist.all_reduce_coalesced([])
     root = "must be specified on destination rank" if rank == 0 else "NOT be specified"
     with pytest.raises(ValueError, match=root):
         dist.gather(x, None if rank == 0 else both, 0)

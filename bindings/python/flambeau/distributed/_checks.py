@@ -31,7 +31,9 @@ def one_per_rank(what, values, size):
 
 
 def one_dtype(*values):
-    """Refuses tensors of several dtypes."""
+    """Refuses tensors of several dtypes, and none."""
+    if not values:
+        raise ValueError("expected at least one tensor, got an empty list")
     first = values[0].dtype
     for value in values:
         if value.dtype is not first:

@@ -8,6 +8,7 @@ from ._group import (
     _groups,
     default_timeout,
     group_of,
+    is_no_member,
     seconds,
     world,
 )
@@ -83,10 +84,18 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=
     return own, made
 
 
+def _of_members(group, what):
+    if is_no_member(group):
+        raise ValueError(
+            f"{what}: this rank is not in the group that is to be divided; call it on its members"
+        )
+    return group_of(group, what)
+
+
 def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_options=None,
                   group_desc=None):  # fmt: skip
     """Groups of `group_size` ranks that follow one another; by default the GPUs of a machine."""
-    whole = group_of(group, "new_subgroups")
+    whole = _of_members(group, "new_subgroups")
     if group_size is None:
         from .. import cuda
 
@@ -111,7 +120,7 @@ def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None,
                 backend=None):  # fmt: skip
     """This rank's of several groups, given by lists of ranks of `parent_pg`, all of whose ranks
     call it."""
-    parent = group_of(parent_pg, "split_group")
+    parent = _of_members(parent_pg, "split_group")
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     timeout = parent._timeout if timeout is None else timeout
