@@ -3,6 +3,7 @@ other."""
 
 import os
 import socket
+import tempfile
 
 import pytest
 
@@ -136,6 +137,20 @@ def received_on_a_device(torch):
     assert bytes(found) == data and len(others) == 8
 
 
+def without_a_directory(dist):
+    """A collective's place is told where the working directory has been deleted."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as gone:
+        os.chdir(gone)
+        os.rmdir(gone)
+        try:
+            for name in "typed.py", "/typed.py":
+                exec(compile("dist.barrier()", name, "exec"), {"dist": dist})
+        finally:
+            os.chdir(before)
+            os.mkdir(gone)
+
+
 def names(dist, rank):
     assert dist.get_backend() == "gloo" and dist.get_backend_config() == "cpu:gloo,cuda:gloo"
     assert dist.is_gloo_available() and not dist.is_ucc_available()
@@ -154,6 +169,7 @@ def everything(rank, size):
     dist.init_process_group("gloo")
     refused(torch, dist, rank)
     names(dist, rank)
+    without_a_directory(dist)
     subgroups(torch, dist, rank, size)
     objects(torch, dist, rank, size)
     dist.destroy_process_group()

@@ -15,19 +15,27 @@ _MOST = 4096  # code objects that are remembered; a session that types code make
 _known = {}
 
 
+def _of_directory(change, path):
+    """`path` as `change` says it, or as it is where the working directory is gone."""
+    try:
+        return change(path)
+    except OSError:
+        return path
+
+
 def _places_of(code):
     found = _known.get(id(code))
     if found is None:
         if len(_known) >= _MOST:
             _known.clear()
-        own = os.path.abspath(code.co_filename).startswith(_PACKAGE)
+        own = _of_directory(os.path.abspath, code.co_filename).startswith(_PACKAGE)
         found = _known[id(code)] = {"code": code, "own": own}
     return found
 
 
 def _named(frame):
     path = frame.f_code.co_filename
-    below = os.path.relpath(path) if os.path.isabs(path) else path
+    below = _of_directory(os.path.relpath, path) if os.path.isabs(path) else path
     shown = path if below.startswith(os.pardir) else below
     return f"{shown}:{frame.f_lineno} in {frame.f_code.co_name}".encode("utf-8", "replace")
 
