@@ -113,12 +113,11 @@ void check_same_parameters(Group& g, TensorsView parameters,
   if (common) i = first_difference(gather_numbers(g, via, mine), common, common);
   const bool same_count = std::ranges::all_of(counts, [&](int64_t n) { return n == counts[0]; });
   if (i == common && same_count) return;
-  const std::string text = i < parameters.size()
-                               ? cat_text(short_name(parameters[i].dtype()),
-                                          to_string(parameters[i].sizes()),
-                                          requires_grad(parameters[i]) ? "" : " (frozen)", " ",
-                                          names[i])
-                               : "no such parameter";
+  const std::string text =
+      i < parameters.size()
+          ? cat_text(short_name(parameters[i].dtype()), to_string(parameters[i].sizes()),
+                     requires_grad(parameters[i]) ? "" : " (frozen)", " ", names[i])
+          : "no such parameter";
   const std::vector<std::string> texts = gather_texts(g, via, text);
   size_t other = 0;
   while (other + 1 < texts.size() && texts[other] == texts[size_t(g.rank())]) ++other;

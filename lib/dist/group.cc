@@ -116,7 +116,8 @@ Ref<Group> Group::join(Ref<Store> store, int rank, int size, GroupOptions option
   std::vector<int32_t> all(size);
   for (int r = 0; r < size; r++) all[r] = r;
   auto world = World::join(std::move(store), rank, size);
-  auto group = Ref<Group>::adopt(new Group(world, std::move(all), rank, "world", std::move(options)));
+  auto group =
+      Ref<Group>::adopt(new Group(world, std::move(all), rank, "world", std::move(options)));
   group->connect(nullptr);
   return group;
 }

@@ -291,8 +291,8 @@ void meet(const flam_dist_members& members) {
   };
   checked(store.set(store.user, cat_text("here/", members.rank).c_str(), "", 0));
   for (int r = 0; r < members.size; r++)
-    checked(store.get(store.user, cat_text("here/", r).c_str(), members.timeout_ms, nullptr,
-                      nothing));
+    checked(
+        store.get(store.user, cat_text("here/", r).c_str(), members.timeout_ms, nullptr, nothing));
 }
 
 flam_dist_result make(const flam_dist_members* members, void** communicator, flam_dist_text* why) {

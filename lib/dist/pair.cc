@@ -71,8 +71,7 @@ class PairWork final : public Work {
     if (Clock::now() > deadline_) return finish_by_deadline();
     int32_t peer = -1;
     flam_dist_text why{};
-    const auto result =
-        group_->provider_->wait(group_->communicator_, request_, 0, &peer, &why);
+    const auto result = group_->provider_->wait(group_->communicator_, request_, 0, &peer, &why);
     if (result != FLAM_DIST_TIMEOUT) ended(result, peer, why.text);
   }
 

@@ -324,9 +324,9 @@ void Reducer::finish_bucket(Bucket& b) {
       if (reduced.is_contiguous())
         ops::copy_(b.flat, alias(reduced, b.flat.sizes(), b.flat.strides(), reduced.offset()));
       else
-        ops::copy_(alias(b.flat, reduced.sizes(), contiguous_strides(reduced.sizes()),
-                         b.flat.offset()),
-                   reduced);
+        ops::copy_(
+            alias(b.flat, reduced.sizes(), contiguous_strides(reduced.sizes()), b.flat.offset()),
+            reduced);
     }
   }
   for (size_t s = 0; s < b.members.size(); ++s) give_back(b.members[s], b.views[s]);

@@ -66,9 +66,9 @@ std::string where_is(const Group& group) {
   if (now.what.empty()) return "has called nothing yet";
   const std::string at = now.place.empty() ? "" : cat_text(", at ", now.place);
   const std::string call = now.sequence ? cat_text(now.what, " #", now.sequence) : now.what;
-  return now.under_way ? cat_text("waits in ", call, " for ", seconds(now.seconds), at)
-                       : cat_text("works; its last was ", call, ", ended ", seconds(now.seconds),
-                                  " ago", at);
+  return now.under_way
+             ? cat_text("waits in ", call, " for ", seconds(now.seconds), at)
+             : cat_text("works; its last was ", call, ", ended ", seconds(now.seconds), " ago", at);
 }
 
 std::string line_of(const Group& group) { return cat_text(group.key(), ' ', where_is(group)); }
@@ -90,10 +90,10 @@ Error lost_error(const Group& group, int rank, const std::string& who) {
   const Group::Now now = group.now();
   const std::string during =
       now.under_way ? cat_text(" during ", now.what, " #", now.sequence) : std::string();
-  return Error(Code::peer_lost, cat_text("rank ", rank, " of ", named(group), " is gone", during),
-               cat_text(who, " ended without leaving the group\nrank ", group.rank(), ": ",
-                        where_is(group)),
-               kRestart);
+  return Error(
+      Code::peer_lost, cat_text("rank ", rank, " of ", named(group), " is gone", during),
+      cat_text(who, " ended without leaving the group\nrank ", group.rank(), ": ", where_is(group)),
+      kRestart);
 }
 
 Error left_error(const Group& group, int rank, const std::string& who) {
@@ -119,7 +119,8 @@ Error timeout_error(const Group& group, const std::string& what, Millis after,
 Error different_calls(const Group& group, const std::string& first, const std::string& own) {
   return Error(Code::collective_timeout,
                cat_text("the ranks of ", named(group), " called different collectives"),
-               cat_text(without_tag(first), '\n', without_tag(own)), "call the same ones in the same order on all ranks");
+               cat_text(without_tag(first), '\n', without_tag(own)),
+               "call the same ones in the same order on all ranks");
 }
 
 }  // namespace flambeau::dist

@@ -66,9 +66,9 @@ void World::leave() noexcept {
     if (std::exchange(left_, true)) return;
     changed_.notify_all();
     for (Group* group : groups_)
-      group->end(Error(Code::invalid_argument,
-                       cat_text("the group \"", group->name(), "\" was left")),
-                 Group::When::now);
+      group->end(
+          Error(Code::invalid_argument, cat_text("the group \"", group->name(), "\" was left")),
+          Group::When::now);
   }
   if (!own_) return;
   try {
@@ -269,14 +269,12 @@ Error World::connection_broke(const Group& group, const std::string& what, const
   for (int i = 0; i < 8; i++) {  // the store sees a death a little later
     const std::string lost = lost_among(group.world_ranks());
     if (!lost.empty())
-      return Error(Code::peer_lost,
-                   cat_text(what, " on group \"", group.name(), "\" failed"),
+      return Error(Code::peer_lost, cat_text(what, " on group \"", group.name(), "\" failed"),
                    lost.substr(1), kRestart);
     std::this_thread::sleep_for(kTick);
   }
-  return Error(Code::peer_lost,
-               cat_text(what, " on group \"", group.name(), "\" failed: ", why), "",
-               kRestart);
+  return Error(Code::peer_lost, cat_text(what, " on group \"", group.name(), "\" failed: ", why),
+               "", kRestart);
 }
 
 }  // namespace flambeau::dist

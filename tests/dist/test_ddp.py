@@ -267,7 +267,7 @@ def differs(rank, size):
         dist.barrier()
     ddp = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).requires_grad_(True))
     torch.nn.init.constant_(ddp.module.weight, rank)
-    again = torch.nn.parallel.DistributedDataParallel(ddp.module)
+    again = torch.nn.parallel.DistributedDataParallel(ddp.module, batched_grad_copy=True)
     found.append(again.module.weight.sum().item())
     dist.destroy_process_group()
     return found
@@ -276,8 +276,8 @@ def differs(rank, size):
 def test_ranks_with_other_models_are_named():
     for shape, count, begun in ranks.values(differs, 3):
         assert "params[0]" in shape
-        assert "weight f32[1, 3] on ranks 0, 2; weight f32[2, 3] on rank 1" in shape
-        assert "bias f32[1] on rank 0; no such parameter on ranks 1, 2" in count
+        assert "f32[1, 3] weight on ranks 0, 2; f32[2, 3] weight on rank 1" in shape
+        assert "f32[1] bias on rank 0; no such parameter on ranks 1, 2" in count
         assert begun == 0  # rank 0's values
 
 

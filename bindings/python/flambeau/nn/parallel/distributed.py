@@ -17,6 +17,8 @@ _UNSUPPORTED = (
     "delay_all_reduce_named_params param_to_hook_all_reduce mixed_precision device_mesh "
     "bucket_cap_mb_list"
 ).split()
+# Say how to be faster, and change no gradient.
+_HINTS = "skip_all_reduce_unused_params batched_grad_copy lazy_bucket_allocation".split()
 _MIB = 1024 * 1024
 _IGNORED = "_ddp_params_and_buffers_to_ignore"
 
@@ -210,6 +212,8 @@ class _NoSync:
 
 def _refuse(options):
     for name, value in options.items():
+        if name in _HINTS:
+            continue
         if name not in _UNSUPPORTED:
             raise TypeError(
                 f"DistributedDataParallel.__init__() got an unexpected keyword argument '{name}'"
