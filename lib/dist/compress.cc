@@ -1,5 +1,5 @@
-// Reductions in half of the bytes: a bucket is divided, then rounded, and the ranks' parts are added
-// in that dtype. Divided first, a mean that f16 can hold does not overflow on its way.
+// Reductions in half of the bytes: a bucket is divided, then rounded, and the ranks' parts are
+// added in that dtype. Divided first, a mean that f16 can hold does not overflow on its way.
 #include "dist/collectives.h"
 #include "dist/reducer.h"
 #include "ops/ops.h"

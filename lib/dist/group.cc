@@ -143,9 +143,15 @@ Ref<Group> Group::split(const std::vector<int32_t>& ranks, GroupOptions options)
     const std::lock_guard lock(mutex_);
     number = ++splits_;
   }
+  // Ranks that are not named need not have called it, so that members count their own calls.
+  const std::string named = options.name;
   if (options.name.empty()) options.name = cat_text(options_.name, '.', number);
-  std::string key = cat_text(key_, '.', number);
+  std::string key = cat_text(key_, '.', named);
   for (const int32_t r : of_world) key += cat_text('_', r);
+  {
+    const std::lock_guard lock(mutex_);
+    key += cat_text(':', alike_[key]++);
+  }
   auto group = Ref<Group>::adopt(
       new Group(world_, std::move(of_world), own, std::move(key), std::move(options)));
   if (own >= 0) group->connect(communicator_);

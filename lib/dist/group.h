@@ -5,6 +5,7 @@
 #pragma once
 #include <atomic>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -117,6 +118,7 @@ class Group final : public RefCounted {
   uint64_t sequence_ = 0;
   bool busy_ = false, stop_ = false;
   int splits_ = 0;
+  std::map<std::string, int> alike_;  // splits by name and ranks
   std::vector<std::pair<void*, Staged>> abandoned_;
   std::optional<Error> over_, leaver_;
   std::optional<std::chrono::steady_clock::time_point> end_calls_from_;

@@ -85,7 +85,8 @@ template <class T> class Lent {
   std::vector<T>* all_;
 };
 
-// Where ranks called different things nobody goes on, until who watches says so or the time is over.
+// Where ranks called different things nobody goes on, until who watches says so or the time is
+// over.
 void agree(const Communicator& c, const flam_dist_call& call, Clock::time_point until) {
   const Lent<uint64_t> own(2), most(2);
   own[0] = call.tag;

@@ -360,6 +360,7 @@ def imported(torch, cpu):
             lambda: FSDP.set_state_dict_type(inner, full, None, object()), NotImplementedError
         ),
     ]  # fmt: skip
+    return found
 
 
 def clipped(torch, rank, cpu):
