@@ -61,7 +61,8 @@ typedef struct flam_group_new_options {
  * - returns: the group.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a rank out of range or an unknown backend;
  *   `FLAM_ERROR_COLLECTIVE_TIMEOUT` where not all came in time; `FLAM_ERROR_PEER_LOST`;
- *   `FLAM_ERROR_LIBRARY_MISSING` where the backend is not installed.
+ *   `FLAM_ERROR_LIBRARY_MISSING` where the backend is not installed; `FLAM_ERROR_UNSUPPORTED` for
+ *   `nccl` on GPUs that are not simulated.
  */
 FLAM_API FLAM_BLOCKS flam_group *flam_group_new(
     const flam_store *store, int64_t rank, int64_t size, const flam_group_new_options *options);
