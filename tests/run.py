@@ -1,15 +1,20 @@
 """`make test` after the build: runs every suite, two at a time, shows the output of those that
 fail, and ends with each runner's own closing line. A suite that cannot run here is named with its
-reason.
+reason, one that hangs with where it was.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import suites
 from suites import ROOT, Suite
+
+DEADLINE = 1500  # seconds: four times what the longest suite takes
+START = time.monotonic()
 
 
 def table(build) -> list[Suite]:
@@ -32,14 +37,21 @@ def table(build) -> list[Suite]:
 def report(outcome: suites.Outcome) -> suites.Outcome:
     if outcome.status == "failed":
         print(f"\n==== {outcome.suite.name} ====\n{outcome.output}", flush=True)
-    print(f"{outcome.status:8} {outcome.seconds:6.0f} s  {outcome.suite.name}", flush=True)
+    minutes = (time.monotonic() - START) / 60
+    took = f"{outcome.seconds:6.0f} s, {minutes:5.1f} min in all"
+    print(f"{outcome.status:8} {took}  {outcome.suite.name}", flush=True)
     return outcome
+
+
+def run(suite: Suite) -> suites.Outcome:
+    outcome = suites.run(suite, DEADLINE)
+    return report(replace(outcome, status="failed") if outcome.cut else outcome)
 
 
 def main() -> int:
     build = ROOT / "build" / (ROOT / "build" / "preset").read_text().strip()
     with ThreadPoolExecutor(2) as pool:
-        outcomes = list(pool.map(lambda suite: report(suites.run(suite)), table(build)))
+        outcomes = list(pool.map(run, table(build)))
     print("\n" + "\n".join(f"{o.status:8} {o.suite.name:22} {o.closing}" for o in outcomes))
     count = {s: sum(o.status == s for o in outcomes) for s in ("passed", "failed", "not run")}
     print(

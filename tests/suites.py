@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -242,26 +244,38 @@ def abi() -> Suite:
     return Suite("ABI", [sys.executable, "tests/capi/abi.py"], missing=missing)
 
 
+def ends(process: subprocess.Popen, timeout: float | None) -> bool:
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
 def run(suite: Suite, timeout: float | None = None) -> Outcome:
     if suite.missing:
         return Outcome(suite, "not run", 0.0, suite.missing)
     start = time.monotonic()
-    process = subprocess.Popen(
-        suite.command,
-        cwd=suite.cwd,
-        env=environment() | suite.env,
-        text=True,
-        errors="replace",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,  # so that what it started ends with it
-    )
-    try:
-        output, _ = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, _ = process.communicate()
-        seconds = time.monotonic() - start
+    with tempfile.TemporaryFile() as said:  # a pipe stays open as long as what a suite left behind
+        process = subprocess.Popen(
+            suite.command,
+            cwd=suite.cwd,
+            env=environment() | suite.env,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that what it started ends with it
+        )
+        cut = not ends(process, timeout)
+        if cut:
+            process.send_signal(signal.SIGABRT)  # of which pytest says where it is
+            ends(process, 5)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        said.seek(0)
+        output = said.read().decode(errors="replace")
+    seconds = time.monotonic() - start
+    if cut:
         return Outcome(suite, "not run", seconds, f"cut off after {seconds:.0f} s", output, True)
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     last = lines[-1] if lines else ""
@@ -270,4 +284,4 @@ def run(suite: Suite, timeout: float | None = None) -> Outcome:
     status = "passed" if process.returncode == 0 else "failed"
     nothing_ran = process.returncode == 5 and "pytest" in suite.command
     closing = "pytest found no tests" if nothing_ran else closing
-    return Outcome(suite, status, time.monotonic() - start, closing, output)
+    return Outcome(suite, status, seconds, closing, output)

@@ -96,7 +96,7 @@ constexpr std::string_view kNoFunctions =
     "conv_transpose conv_weight_gradient convolution zero copy index_put cauchy exponential "
     "geometric log_normal random uniform standard_gamma_grad log_standard_gamma "
     "log_standard_gamma_grad avg_pool_backward max_pool_backward ctc_loss_backward checkpoint "
-    "linalg.vector_norm nn.functional. ";
+    "linalg.vector_norm nn.functional. distributed forward ";
 
 std::string_view chosen(const Phrase& p, Language language) {
   return language == Language::rust ? p.rust : p.c;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/thread_state.h"
 #include "device/label.h"
 #include "device/streams.h"
 #include "dist/pair.h"
@@ -17,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kPatience = 3;
 
 FLAM_THREAD_LOCAL const char* t_place = nullptr;
+const Carried<const char*> carried_place([]() -> const char*& { return t_place; });
 
 struct KeyValues {
   Ref<Store> store;
