@@ -117,13 +117,16 @@ enum {
   FLAM_BOOL = 10
 };
 
-/** Kind of device; DLPack's numbers. */
+/** Kind of device; DLPack's numbers, which has none for `FLAM_META`: its tensors have a shape, a
+ *  dtype and strides and no elements, so that a model of any size is described without memory.
+ *  What would read elements fails with `FLAM_ERROR_UNSUPPORTED`. */
 typedef int32_t flam_device_type;
 enum {
   FLAM_DEVICE_NONE = 0,
   FLAM_CPU = 1,
   FLAM_CUDA = 2,
-  FLAM_SIM = 12 /* DLPack's kDLExtDev: a simulated GPU */
+  FLAM_SIM = 12, /* DLPack's kDLExtDev: a simulated GPU */
+  FLAM_META = 64
 };
 
 /** A device as a small value: type and index, made by `flam_device_parse` or `flam_device_make`.

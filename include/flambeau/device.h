@@ -17,8 +17,8 @@ extern "C" {
 
 /** Reads a device's text.
  *
- * - `text`: "cpu", "cuda", "cuda:1", "sim" or "sim:0"; without a number it means the current device
- *   of its type.
+ * - `text`: "cpu", "cuda", "cuda:1", "sim", "sim:0" or "meta"; without a number it means
+ *   the current device of its type.
  * - `out_device`: the device; it need not exist.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` with the accepted forms.
@@ -36,7 +36,7 @@ FLAM_API flam_device flam_device_make(flam_device_type type, int32_t index FLAM_
 /** The kind of a device.
  *
  * - `device`: a device.
- * - returns: `FLAM_CPU`, `FLAM_CUDA` or `FLAM_SIM`; `FLAM_DEVICE_NONE` for 0.
+ * - returns: `FLAM_CPU`, `FLAM_CUDA`, `FLAM_SIM` or `FLAM_META`; `FLAM_DEVICE_NONE` for 0.
  */
 FLAM_API flam_device_type flam_device_type_of(flam_device device);
 

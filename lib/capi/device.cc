@@ -23,7 +23,7 @@ DeviceProperties quiet_properties(Device d) noexcept {
   return or_else(DeviceProperties{}, [&] { return flambeau::device_properties(d); });
 }
 
-bool is_type(int32_t type) { return type == FLAM_CPU || type == FLAM_CUDA || type == FLAM_SIM; }
+bool is_type(int32_t type) { return type == int16_t(type) && is_known(DeviceType(type)); }
 
 }  // namespace
 
@@ -31,9 +31,9 @@ Device device_parse(std::string_view text) { return parse_device(text); }
 
 Device device_make(int32_t type, int32_t index) {
   if (!is_type(type) || index > INT16_MAX) return {};
-  return {DeviceType(type), int16_t(DeviceType(type) == DeviceType::cpu ? 0
-                                    : index < 0                         ? -1
-                                                                        : index)};
+  return {DeviceType(type), int16_t(type == FLAM_CPU || type == FLAM_META ? 0
+                                    : index < 0                           ? -1
+                                                                          : index)};
 }
 
 int32_t device_type_of(Device device) { return int32_t(device.type); }

@@ -193,9 +193,11 @@ std::vector<std::string> suffixes(const Tensor& t, const FormatOptions& o) {
   std::vector<std::string> out;
   if (!t.device().is_cpu()) out.push_back("device='" + to_string(t.device()) + "'");
   const bool is_default = t.dtype() == defaults().dtype;
-  if (t.numel() == 0 ? t.dim() != 1 : o.edgeitems == 0)
+  const bool unseen = t.device().is_meta();  // which says what a reader cannot tell from elements
+  if (unseen || (t.numel() == 0 ? t.dim() != 1 : o.edgeitems == 0))
     out.push_back("size=" + tuple_text(t.sizes()));
-  const bool obvious = t.numel() > 0 && (t.dtype() == Dtype::i64 || t.dtype() == Dtype::boolean);
+  const bool obvious =
+      !unseen && t.numel() > 0 && (t.dtype() == Dtype::i64 || t.dtype() == Dtype::boolean);
   if (!is_default && !obvious) out.push_back(std::string("dtype=torch.") + name_of(t.dtype()));
   const char* name = nullptr;
   try {
@@ -215,7 +217,9 @@ std::string formatted(const Tensor& t, const FormatOptions& o) {
   const std::string prefix = "tensor(";
   const size_t indent = prefix.size() + size_t(o.indent);
   std::string text = prefix;
-  if (t.numel() == 0) {
+  if (t.device().is_meta()) {
+    text += "...";
+  } else if (t.numel() == 0) {
     text += "[]";
   } else {
     const GradMode off(false);

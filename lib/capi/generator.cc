@@ -10,6 +10,7 @@ namespace flambeau::capi {
 static Device with_index(Device d) { return resolve(d ? d : kCpu); }
 
 Ref<flam_generator> generator_new(Device device) {
+  check(!device.is_meta(), Code::unsupported, "tensors on meta have no elements to draw");
   return make_ref<flam_generator>(with_index(device));
 }
 

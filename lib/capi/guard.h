@@ -198,9 +198,7 @@ inline Dtype as_dtype(flam_dtype number) {
 }
 inline Device as_device(flam_device code) {
   const Device d = Device::from_code(code);
-  const bool known =
-      d.type == DeviceType::cpu || d.type == DeviceType::cuda || d.type == DeviceType::sim;
-  if ((!known && code != 0) || d.index < -1) [[unlikely]]
+  if ((!is_known(d.type) && code != 0) || d.index < -1) [[unlikely]]
     unknown_device(code);
   return d;
 }

@@ -31,6 +31,7 @@ void check_dtype(Dtype dtype, const char* op) {
 Tensor only_element(const Tensor& t) {
   check(t.numel() == 1, Code::shape, "a Tensor with ", t.numel(),
         " elements cannot be converted to Scalar: ", t);
+  check(!t.device().is_meta(), Code::unsupported, "Tensor.item() cannot be called on meta tensors");
   return host_copy(t);
 }
 
@@ -100,7 +101,7 @@ bool tensor_is_wrapped_number(const Tensor& t) { return t.is_wrapped_number(); }
 // ----------------------------------------------------------------------------------------------
 
 void* tensor_data_ptr(const Tensor& t) {
-  return t.numel() > 0 && t.storage()->data() ? t.data() : nullptr;
+  return t.numel() > 0 && t.storage()->data() && !t.device().is_meta() ? t.data() : nullptr;
 }
 
 void* tensor_host_data(const Tensor& t) {

@@ -98,6 +98,8 @@ void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device
   const Device to = resolve(dst_device), from = resolve(src_device);
   Copy c{dst, src, bytes, Direction::on_device};
   if (to.is_cpu() && from.is_cpu()) return copy_on_host(dst, src, bytes);
+  if (to.is_meta()) return;
+  check(!from.is_meta(), Code::unsupported, "Cannot copy out of meta tensor; no data!");
   if (from.is_cpu()) {
     c.direction = Direction::to_device;
     return copy_with_host(to, src, c, non_blocking);

@@ -161,6 +161,7 @@ struct Table {
 
 const Table& cpu_table();
 const Table& sim_table();
+const Table& meta_table();
 // A provider of which not every build has one; it enters itself when the library is loaded.
 inline const Table& (*cuda_table)() = nullptr;
 

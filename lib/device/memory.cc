@@ -41,9 +41,18 @@ Device accelerator() {
               "use ordinary host memory on a machine without a GPU");
 }
 
+// Addresses that nothing else has, for tensors without elements: those of no memory on any machine.
+void* nowhere(size_t bytes) {
+  constexpr uint64_t kFirst = uint64_t(1) << 56, kAlignment = 512;
+  static std::atomic<uint64_t> next{kFirst};
+  const uint64_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return reinterpret_cast<void*>(next.fetch_add(size, std::memory_order_relaxed));
+}
+
 }  // namespace
 
 CachingAllocator& allocator_of(Device d) {
+  check(!d.is_meta(), Code::unsupported, "tensors on meta have no elements, and take no memory");
   if (d.is_cpu()) {
     static CachingAllocator& cpu = *new CachingAllocator(kCpu, MemoryKind::device);
     return cpu;
@@ -89,6 +98,8 @@ Memory allocate(Device d, size_t bytes) {
     if (!d.is_cpu()) resolve(d);
     return {};
   }
+  if (d.is_meta()) [[unlikely]]
+    return {nowhere(bytes), nullptr};
   if (probe::on()) [[unlikely]]
     return allocate_noted(d, bytes);
   if (d.is_cpu() && bytes <= kFrontLargest) [[likely]]

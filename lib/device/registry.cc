@@ -60,6 +60,7 @@ namespace hal {
 
 const Table* provider(DeviceType type) {
   if (type == DeviceType::cpu) return &cpu_table();
+  if (type == DeviceType::meta) return &meta_table();
   if (sim::config().devices > 0 && type == sim::config().answers_to) return &sim_table();
   if (type == DeviceType::cuda && cuda_table) return &cuda_table();
   return type == DeviceType::sim ? &sim_table() : nullptr;
@@ -88,22 +89,22 @@ int device_count(DeviceType type) {
 bool is_available(DeviceType type) { return device_count(type) > 0; }
 
 Device current_device(DeviceType type) {
-  return type == DeviceType::cpu ? kCpu : Device{type, current_index(type)};
+  if (type == DeviceType::cpu) return kCpu;
+  return type == DeviceType::meta ? kMeta : Device{type, current_index(type)};
 }
 
 void set_current_device(Device d) {
   d = resolve(d);
-  if (!d.is_cpu()) current_index(d.type) = d.index;
+  if (d.is_accelerator()) current_index(d.type) = d.index;
 }
 
 Device resolve(Device d) {
-  if (d.is_cpu()) {
-    check(d.index <= 0, Code::invalid_argument, "cpu:", d.index,
-          " does not exist: the cpu is one device");
-    return kCpu;
+  if (d.is_cpu() || d.is_meta()) {
+    check(d.index <= 0, Code::invalid_argument, to_string(d), ":", d.index,
+          " does not exist: there is one");
+    return d.is_cpu() ? kCpu : kMeta;
   }
-  check(d.type == DeviceType::cuda || d.type == DeviceType::sim, Code::invalid_argument,
-        "no device is given, or of no known type");
+  check(d.is_accelerator(), Code::invalid_argument, "no device is given, or of no known type");
   const int count = device_count(d.type);
   if (count == 0) {
     std::string reason = unavailable_reason(d.type);

@@ -67,12 +67,13 @@ Stream default_stream(Device d) { return {resolve(d), 0}; }
 
 Stream current_stream(Device d) {
   if (d.is_cpu()) return {kCpu, 0};
+  if (d.is_meta()) return {kMeta, 0};
   if (d.index < 0) d = current_device(d.type);
   return {d, t_current[device_slot(d)]};
 }
 
 void set_current_stream(Stream s) {
-  if (!s.device.is_cpu()) t_current[device_slot(s.device)] = uint16_t(s.id);
+  if (s.device.is_accelerator()) t_current[device_slot(s.device)] = uint16_t(s.id);
 }
 
 Current current_choice() {
@@ -89,7 +90,7 @@ void restore_choice(const Current& before) noexcept {
 }
 
 void* native_stream(Stream s) {
-  if (s.id == 0 || s.device.is_cpu()) return nullptr;
+  if (s.id == 0) return nullptr;
   return streams_of(s.device).native[s.id].load(std::memory_order_acquire);
 }
 
@@ -97,7 +98,7 @@ int stream_priority(Stream s) { return s.id >= kFirstUrgent && s.id < kFirstExte
 
 Stream create_stream(Device d, int priority) {
   d = resolve(d);
-  if (d.is_cpu()) return {d, 0};
+  if (!d.is_accelerator()) return {d, 0};
   DeviceStreams& streams = streams_of(d);
   std::lock_guard lock(streams.mutex);
   const bool urgent = priority < 0;
@@ -113,7 +114,7 @@ Stream create_stream(Device d, int priority) {
 
 Stream external_stream(Device d, void* native) {
   d = resolve(d);
-  if (native == nullptr || d.is_cpu()) return {d, 0};
+  if (native == nullptr || !d.is_accelerator()) return {d, 0};
   DeviceStreams& streams = streams_of(d);
   std::lock_guard lock(streams.mutex);
   for (uint32_t id = 1; id < kFirstExternal + streams.external; ++id)

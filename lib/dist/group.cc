@@ -203,6 +203,8 @@ static const Tensor* first_operand(const Call& call) {
 void Group::check_device(const Call& call) const {
   const Tensor* first = first_operand(call);
   if (!first || rank_ < 0) return;
+  check(!first->device().is_meta(), Code::unsupported,
+        "tensors on meta have no elements that a group could carry: ", *first);
   const bool cpu = first->device().is_cpu();
   if (cpu ? backend_.cpu : backend_.gpu) return;
   const std::string device = to_string({first->device().type, -1});

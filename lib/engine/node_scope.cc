@@ -33,7 +33,7 @@ void UsedStreams::join_if_possible() const noexcept {
 }
 
 NodeScope::NodeScope(const Node& node, UsedStreams& used) {
-  if (node.outputs.empty() || node.outputs[0].device.is_cpu()) return;
+  if (node.outputs.empty() || !node.outputs[0].device.is_accelerator()) return;
   const Stream stream = stream_on(&node, node.outputs[0].device);
   const bool elsewhere = stream != current_stream(stream.device);
   if (!elsewhere && current_device(stream.device.type) == stream.device) return;
@@ -48,12 +48,12 @@ NodeScope::~NodeScope() {
 }
 
 Stream NodeScope::caller(Device d) const {
-  return before_ && !d.is_cpu() ? Stream{d, before_->streams[size_t(device_slot(d))]}
-                                : current_stream(d);
+  return before_ && d.is_accelerator() ? Stream{d, before_->streams[size_t(device_slot(d))]}
+                                       : current_stream(d);
 }
 
 void keep_for(const Tensor& t, Stream reader) {
-  if (Block* block = t.storage()->block(); block && !reader.device.is_cpu())
+  if (Block* block = t.storage()->block(); block && reader.device.is_accelerator())
     record_stream(block, reader);
 }
 

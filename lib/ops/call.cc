@@ -236,7 +236,7 @@ Dtype Call::widest_cast(bool cpu) const {
 
 void Call::apply_autocast() {
   const bool cpu = !device_ || device_.is_cpu();
-  if (!autocast_of(cpu).enabled) return;
+  if (!autocast_of(cpu).enabled || device_.is_meta()) return;
   const CastRule rule = cpu ? op_.cpu : op_.device;
   if (rule == CastRule::keep) return;
   if (rule == CastRule::banned) {

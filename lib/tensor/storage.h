@@ -32,7 +32,7 @@ class Storage final : public RefCounted, public Pooled {
   Block* block() const { return memory_.block; }
   bool pinned() const { return pinned_; }
   // Whether its bytes may move: they are the library's, and nobody else points to them.
-  bool resizable() const { return (memory_.block || bytes_ == 0) && !fixed_; }
+  bool resizable() const { return (memory_.block || bytes_ == 0 || device_.is_meta()) && !fixed_; }
   void fix() { fixed_ = true; }
 
   Writes& writes() { return writes_; }

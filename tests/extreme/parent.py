@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # A thread takes a stack and, of the C library, an arena out of the limit on memory: as many on each
 # machine, however many processors it has.
 ALIKE = {"FLAMBEAU_NUM_THREADS": "2", "MALLOC_ARENA_MAX": "2"}
-MOST = 4  # crashes of one function; the rest of its cases is left out
+MOST = 4  # crashes of one function, or waits for others; the rest of its cases is left out
 
 
 @dataclass
@@ -80,9 +80,10 @@ def start(command: list[str], folder: str, **more) -> subprocess.CompletedProces
     )
 
 
-def run(group: list[str], device: str, findings: Findings) -> None:
+def run(record: Record, group: list[str], device: str, findings: Findings) -> None:
     todo = [(name, 0) for name in group]
     crashes: dict[str, int] = {}
+    waits: dict[str, int] = {}
     while todo:
         with tempfile.TemporaryDirectory() as folder:
             journal = pathlib.Path(folder, "journal")
@@ -104,6 +105,12 @@ def run(group: list[str], device: str, findings: Findings) -> None:
         name, case, call = json.loads(last)
         todo = [(n, case if n == name else 0) for n, _ in todo]
         if child.returncode == worker.LOST:
+            continue
+        if child.returncode == -signal.SIGALRM and worker.waits_for_others(record.functions[name]):
+            waits[name] = waits.get(name, 0) + 1
+            findings.called.setdefault(name, 0)
+            if waits[name] >= MOST:
+                todo = [t for t in todo if t[0] != name]
             continue
         why = death(child.returncode) + ("" if child.returncode < 0 else f"\n{child.stderr[-600:]}")
         findings.faults.append(f"{call} [case {case}]\n    {why}")

@@ -22,7 +22,7 @@ def test_every_function_takes_extreme_arguments(device, quarter):
     names = {name for group in groups for name in group}
     findings = parent.Findings()
     for group in groups:
-        parent.run(group, device, findings)
+        parent.run(ledger, group, device, findings)
     for line in findings.faults:
         print(line)
     missing = sorted(names - set(findings.called))

@@ -2,6 +2,7 @@
 
 from ._call import _blocking, _fast, _raise, ffi, wrap
 from ._factory import from_bytes
+from ._gen import ops
 from ._types import BY_CODE, NAMES
 
 _FLOAT32, _BFLOAT16 = NAMES["float32"], NAMES["bfloat16"]
@@ -124,12 +125,28 @@ def _typed(tensor, kind):
 
 def reduced(tensor, protocol=None):
     """What pickle stores: how to rebuild the tensor, and the attributes the program gave it."""
+    if tensor.is_meta:
+        about = (
+            tensor.shape,
+            tensor.stride(),
+            tensor.dtype._code,
+            tensor.requires_grad,
+            type(tensor),
+        )
+        return rebuild_meta, about, tensor.__dict__ or None
     dense = tensor.detach()
     n = tensor.untyped_storage().nbytes() // tensor.element_size()
     whole = dense.as_strided((n,), (1,), 0)
     place = tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), str(tensor.device)
     about = bytes(raw_bytes(whole)), tensor.dtype._code, *place, tensor.requires_grad, type(tensor)
     return rebuild, about, tensor.__dict__ or None
+
+
+def rebuild_meta(shape, stride, code, requires_grad, kind):
+    """One without elements, which a pickle says no more of."""
+    made = ops.TORCH["empty_strided"](shape, stride, dtype=BY_CODE[code], device="meta")
+    found = _typed(made, kind)
+    return found.requires_grad_() if requires_grad else found
 
 
 def rebuild(data, code, shape, stride, offset, device, requires_grad, kind):

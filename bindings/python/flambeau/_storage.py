@@ -147,7 +147,8 @@ class UntypedStorage:
         return self._unit.itemsize
 
     def __repr__(self):
-        values = "".join(f" {v}\n" for v in self.tolist())
+        unseen = self.device.type == "meta"
+        values = "...\n" if unseen else "".join(f" {v}\n" for v in self.tolist())
         kind = f"torch.storage.{type(self).__name__}"
         return f"{values}[{kind}({self._facts()}device={self.device}) of size {len(self)}]"
 

@@ -175,7 +175,7 @@ class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
     __slots__ = ("_grad_object", "__dict__", "__weakref__")
     _release_handle = _fast.flam_tensor_release
     __array_priority__ = 1000  # NumPy's operators leave `array + tensor` to us
-    is_sparse = is_quantized = is_mkldnn = is_meta = is_nested = is_sparse_csr = False
+    is_sparse = is_quantized = is_mkldnn = is_nested = is_sparse_csr = False
     is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
     layout = strided
     names = property(lambda self: (None,) * self.dim())
@@ -244,10 +244,11 @@ class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
 
     is_cuda = property(lambda self: _c_device(self._h) >> 16 == 2)
     is_cpu = property(lambda self: _c_device(self._h) >> 16 == 1)
+    is_meta = property(lambda self: _c_device(self._h) >> 16 == 64)
 
     def get_device(self):
         found = self.device
-        return -1 if found.type == "cpu" else found.index
+        return -1 if found.index is None else found.index
 
     def is_floating_point(self):
         return self.dtype.is_floating_point
@@ -387,6 +388,8 @@ class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
         return found.copy() if copy else found
 
     def __dlpack_device__(self):
+        if self.is_meta:
+            raise ValueError("Unknown device type meta for Dlpack")
         return _c_device(self._h) >> 16, max(self.get_device(), 0)
 
     def __bool__(self):

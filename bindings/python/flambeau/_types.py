@@ -111,11 +111,9 @@ def _dtype_named(name):
     return NAMES[name]
 
 
-_DEVICE_TYPES = {"cpu": 1, "cuda": 2, "sim": 12}
+_DEVICE_TYPES = {"cpu": 1, "cuda": 2, "sim": 12, "meta": 64}
 _DEVICE_NAMES = {code: name for name, code in _DEVICE_TYPES.items()}
-_FOREIGN_DEVICES = (
-    "meta mps xpu hip hpu xla ipu mtia maia ve vulkan fpga lazy privateuseone".split()
-)
+_FOREIGN_DEVICES = "mps xpu hip hpu xla ipu mtia maia ve vulkan fpga lazy privateuseone".split()
 
 
 class device:
@@ -148,7 +146,9 @@ class device:
         if type in _FOREIGN_DEVICES:
             return _ForeignDevice._of(type, index)
         if type not in _DEVICE_TYPES:
-            expected = "Expected one of cpu, cuda, sim device type at start of device string: "
+            expected = (
+                "Expected one of cpu, cuda, meta, sim device type at start of device string: "
+            )
             word = type.replace("_", "a").isalpha()
             raise RuntimeError(f"{expected}{type}" if word else f"Invalid device string: '{type}'")
         self = object.__new__(cls)
@@ -191,7 +191,7 @@ class _ForeignDevice(device):
     @property
     def _code(self):
         raise UnsupportedError(
-            f"device {str(self)!r} is unsupported: flambeau's tensors are on cpu, cuda or sim"
+            f"device {str(self)!r} is unsupported: flambeau's tensors are on cpu, cuda, meta or sim"
         )
 
     def __eq__(self, other):
@@ -207,12 +207,13 @@ _devices = {}
 
 
 def device_of_code(code):
-    """The device of an ABI number; the cpu has no index in Python."""
+    """The device of an ABI number; those of which there is one have no index in Python."""
     found = _devices.get(code)
     if found is None:
         kind, index = code >> 16, (code & 0xFFFF) - 1
         name = _DEVICE_NAMES[kind]
-        found = _devices[code] = device(name) if name == "cpu" or index < 0 else device(name, index)
+        single = name in ("cpu", "meta") or index < 0
+        found = _devices[code] = device(name) if single else device(name, index)
     return found
 
 

@@ -20,6 +20,7 @@ from functools import cache
 from . import _storage
 from ._exchange import raw_bytes
 from ._factory import from_bytes
+from ._gen import ops
 from ._on_demand import of_torch
 from ._storage import TypedStorage, UntypedStorage
 from ._tensor import Tensor
@@ -45,6 +46,7 @@ class _Global:
 _named = cache(_Global)  # one for each: the pickle remembers it
 _TENSOR = _named("torch._utils", "_rebuild_tensor_v2")
 _PARAMETER = _named("torch._utils", "_rebuild_parameter")
+_META = _named("torch._utils", "_rebuild_meta_tensor_no_storage")
 _TYPED = _named("torch._tensor", "_rebuild_from_type_v2")
 _BYTES = _named("torch.storage", "UntypedStorage")
 _Storage = namedtuple("_Storage", "held key")  # stands for a storage while pickling
@@ -113,6 +115,9 @@ class _Pickler(pickle._Pickler):
             return NotImplemented  # its own
         if issubclass(kind, Parameter):
             found, like = (_PARAMETER, (value.data, value.requires_grad, OrderedDict())), Parameter
+        elif value.is_meta:
+            about = value.dtype, tuple(value.shape), value.stride(), value.requires_grad
+            found, like = (_META, about), Tensor
         else:
             at = value.storage_offset(), tuple(value.shape), value.stride()
             storage = self._storage_of(TypedStorage(value))
@@ -183,6 +188,11 @@ def _rebuild_tensor(storage, offset, size, stride, requires_grad=False, hooks=No
     return made.requires_grad_() if requires_grad else made
 
 
+def _rebuild_meta(dtype, size, stride, requires_grad):
+    made = ops.TORCH["empty_strided"](tuple(size), tuple(stride), dtype=dtype, device="meta")
+    return made.requires_grad_() if requires_grad else made
+
+
 def _rebuild_parameter(data, requires_grad, hooks=None, state=None):
     from .nn.parameter import Parameter
 
@@ -212,6 +222,7 @@ def _allowed():
     found = {
         ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
         ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
+        ("torch._utils", "_rebuild_meta_tensor_no_storage"): _rebuild_meta,
         ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
         ("torch._utils", "_rebuild_parameter_with_state"): _rebuild_parameter,
         ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_typed,

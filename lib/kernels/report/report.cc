@@ -41,7 +41,7 @@ void throw_index(const char* op, int64_t index, int32_t dim, int64_t size) {
 }
 
 void check_reports(Device d) {
-  if (d.is_cpu()) return;
+  if (!d.is_accelerator()) return;
   Report* r = find(d, false);
   if (!r) return;
   const std::atomic_ref state(r->state);
@@ -55,7 +55,7 @@ void check_reports(Device d) {
 [[maybe_unused]] static const bool registered = (after_wait = check_reports, true);
 
 Report* report_of(Device d) {
-  if (d.is_cpu()) return nullptr;
+  if (!d.is_accelerator()) return nullptr;
   check_reports(d);
   return find(d, true);
 }

@@ -20,6 +20,6 @@ def look_beside_python():
 def share_key(handle):
     """Gives all ranks the first one's key, or a new one, over MPI itself."""
     first = os.environ.get(_KEY) or secrets.token_hex(32)
-    key = from_bytes(first.encode().ljust(256, b"\0"), (256,), NAMES["uint8"])
+    key = from_bytes(first.encode().ljust(256, b"\0"), (256,), NAMES["uint8"], "cpu")
     api.group_broadcast(handle, [key], 0)
     os.environ[_KEY] = bytes(key.tolist()).rstrip(b"\0").decode()

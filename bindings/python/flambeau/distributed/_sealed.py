@@ -80,7 +80,7 @@ def carrier(group, device=None):
 def as_tensor(data, device, size=None):
     """A tensor of bytes, with zeros up to `size`."""
     data = data if size is None else data + bytes(size - len(data))
-    return from_bytes(data, [len(data)], NAMES["uint8"]).to(device)
+    return from_bytes(data, [len(data)], NAMES["uint8"], device)
 
 
 def as_bytes(tensor, size):

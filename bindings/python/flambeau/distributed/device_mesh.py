@@ -151,7 +151,7 @@ class DeviceMesh:
     @property
     def mesh(self):
         """The ranks, as a tensor on the CPU."""
-        return tensor(self._ranks, dtype=int32).reshape(self._shape)
+        return tensor(self._ranks, dtype=int32, device="cpu").reshape(self._shape)
 
     def size(self, mesh_dim=None):
         """The number of ranks, or that along one dimension."""
@@ -325,7 +325,7 @@ def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_ov
             "mesh_shape and mesh_dim_names should have same length!",
             f"Found len(mesh_dim_names): {len(names)} and len(mesh_shape):{len(shape)}.",
         )
-    ranks = tensor(list(range(math.prod(shape))), dtype=int32).reshape(shape)
+    ranks = tensor(list(range(math.prod(shape))), dtype=int32, device="cpu").reshape(shape)
     return DeviceMesh(device_type, ranks, mesh_dim_names=names, backend_override=backend_override)
 
 

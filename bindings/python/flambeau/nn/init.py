@@ -27,7 +27,10 @@ def _initialiser(write):
 
     @functools.wraps(write)
     def initialise(tensor, *args, **named):
-        if not _skips.on:
+        of_parts = getattr(tensor, "_fill_whole", None)
+        if not _skips.on and of_parts is not None:
+            of_parts(write, *args, **named)
+        elif not _skips.on:
             write(tensor, *args, **named)
         return tensor
 

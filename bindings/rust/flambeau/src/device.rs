@@ -39,6 +39,11 @@ impl Device {
     pub fn sim(index: i32) -> Self {
         Self::make_with(DeviceType::Sim, index)
     }
+
+    /// The device of tensors that have a shape and no elements.
+    pub fn meta() -> Self {
+        Self::make(DeviceType::Meta)
+    }
 }
 
 /// Whether there is a GPU that can be used; [`crate::cuda_unavailable_reason`] says why not.

@@ -2,7 +2,9 @@
 
 from ... import distributed as dist
 from ..._tensor import Tensor
-from ..._torch import empty
+from ..._torch import empty, empty_like
+from .._group import world
+from .._sealed import carrier
 from ._flatten import leaves, nested
 from ._pieces import held, is_sharded, is_tensor, part
 
@@ -37,9 +39,9 @@ def _mapped(value, change):
 
 def taken(state, own, options):
     """What of a full state dict goes where the values of `own` are: the part of a sharded tensor is
-    written to it, and other values are returned as they are. With `broadcast_from_rank0` only rank
-    0 has the full one."""
-    mine = {name: leaf.value for name, leaf in leaves(own).items()}
+    written to it, of one on meta to a new one, and other values are returned as they are. With
+    `broadcast_from_rank0` only rank 0 has the full one."""
+    mine = {name: _with_elements(leaf.value) for name, leaf in leaves(own).items()}
     whole = leaves(state) if state else {}
     if options.broadcast_from_rank0 and dist.is_initialized() and dist.get_world_size() > 1:
         pairs = _broadcast(whole, mine)
@@ -60,6 +62,13 @@ def taken(state, own, options):
             value = target
         found.append((path, value))
     return nested(found)
+
+
+def _with_elements(value):
+    """The tensor, or in the place of one on meta a like one where the ranks exchange theirs."""
+    if not is_tensor(value) or not value.is_meta:
+        return value
+    return empty_like(value, device=carrier(world()) if dist.is_initialized() else "cpu")
 
 
 def _broadcast(whole, mine):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._errors import UnsupportedError
+from ..._tensor import Tensor
 from ..._torch import no_grad
 from ...nn.modules.module import Module
 from ...nn.parallel import DistributedDataParallel
@@ -144,7 +145,8 @@ def _set_model(model, state, options):
     if options.full_state_dict:
         state = _full.taken(state, {n: own[w] for n, w in plain.items()}, options)
     wrapped = {plain.get(name, name): value for name, value in state.items()}
-    return model.load_state_dict(wrapped, strict=options.strict)
+    assign = any(isinstance(value, Tensor) and value.is_meta for value in own.values())
+    return model.load_state_dict(wrapped, strict=options.strict, assign=assign)
 
 
 @no_grad()

@@ -189,7 +189,7 @@ def read_all(reader, keep=lambda path: True):
     with Files(reader.path, index["files"]) as files:
         for name, entry in index["tensors"].items():
             if keep(entry["path"]):
-                made = empty(entry["shape"], dtype=entry["dtype"])
+                made = empty(entry["shape"], dtype=entry["dtype"], device="cpu")
                 whole = Piece((0,) * made.dim(), tuple(made.shape), made)
                 for to, source in read_piece(files, name, entry, whole):
                     to.copy_(source)

@@ -140,7 +140,7 @@ def _found(modules, ignored):
 def _moved_buffers(modules, device):
     for module in modules:
         for name, buffer in module._buffers.items():
-            if buffer is not None and buffer.device != device:
+            if buffer is not None and not buffer.is_meta and buffer.device != device:
                 module._buffers[name] = buffer.to(device)
 
 

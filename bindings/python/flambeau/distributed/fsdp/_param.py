@@ -26,18 +26,18 @@ class ShardedParam:
             parameter = parameter._local_tensor
         self.places, self.shape = places, tuple(parameter.shape)
         if not self.shape:
-            module, name = places[0]
             raise ValueError(
                 "fully_shard doesn't support scalar parameters. Change "
-                f"{type(module).__name__}.{name} to a 1D tensor with numel equal to 1."
+                f"{self.name()} to a 1D tensor with numel equal to 1."
             )
         ranks, rank = mesh.size(-1), mesh.get_local_rank(-1)
         self.first, rows = piece(self.shape[0], ranks, rank)
         self.rows = -(-self.shape[0] // ranks)  # of each rank, the last ones' padded
         self.row = parameter[0].numel() if self.shape[0] else 0
         self.padded = self.rows * self.row
-        local = parameter.detach().narrow(0, self.first, rows).to(device).clone()
-        if offload is not None:
+        local = parameter.detach().narrow(0, self.first, rows)
+        local = (local if local.is_meta else local.to(device)).clone()
+        if offload is not None and not local.is_meta:
             local = local.cpu()
             local = local.pin_memory() if offload.pin_memory and device.type != "cpu" else local
         self.part = Parameter(made(local, over), parameter.requires_grad)
@@ -46,6 +46,10 @@ class ShardedParam:
         # The whole; a gradient that was not reduced; rows of one that copies did not average.
         self.whole = self.kept = self.partial = None
         self._show(self.part)
+
+    def name(self):
+        module, name = self.places[0]
+        return f"{type(module).__name__}.{name}"
 
     def _show(self, parameter):
         for module, name in self.places:
@@ -60,7 +64,7 @@ class ShardedParam:
             return
         if not isinstance(now, DTensor) or now._layout != self.part._layout:
             raise RuntimeError(
-                f"fully_shard: {type(module).__name__}.{name} was replaced by what does not lie as "
+                f"fully_shard: {self.name()} was replaced by what does not lie as "
                 f"{self.part.placements} of {list(self.part.shape)} over {self.part.device_mesh!r}"
                 "\n  distribute_tensor(tensor, device_mesh, placements) makes it"
             )

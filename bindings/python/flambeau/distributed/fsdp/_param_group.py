@@ -32,6 +32,8 @@ class ParamGroup:
         alike = {}
         for p in self.params:
             p.adopt()
+        self._check_elements()
+        for p in self.params:
             dtype = None if as_kept else self.policy.param_dtype
             alike.setdefault(dtype or p.part.dtype, []).append(p)
         for dtype, params in alike.items():
@@ -39,6 +41,16 @@ class ParamGroup:
             every = empty(self.ranks * own.numel(), dtype=dtype, device=self.device)
             work = all_gather_into_tensor(every, own, self.group, async_op=True)
             self._coming.append((work, own, every, params))
+
+    def _check_elements(self):
+        absent = [p.name() for p in self.params if p.part.is_meta]
+        if absent:
+            raise RuntimeError(
+                "FSDP parameters should be materialized from meta device before training, but the "
+                f"following were still on meta device: {absent}\nFor example, call "
+                "module.to_empty(device) to materialize to device and call "
+                "module.reset_parameters() on each module to initialize values."
+            )
 
     def _packed(self, params, dtype):
         """This rank's rows of all parameters, each padded to the same number on all ranks."""

@@ -11,6 +11,7 @@ from ..._types import Size
 from .._collectives import all_reduce, broadcast
 from .._ops import ReduceOp
 from ..device_mesh import _active
+from ._filling import fill_whole
 from ._layout import Layout, Replicate, checked
 from ._redistribute import redistributed
 
@@ -70,7 +71,7 @@ class DTensor(Tensor):
         of_local("grad_fn"),
         of_local("_version"),
     )
-    is_cuda, is_cpu = of_local("is_cuda"), of_local("is_cpu")
+    is_cuda, is_cpu, is_meta = of_local("is_cuda"), of_local("is_cpu"), of_local("is_meta")
     nbytes = property(lambda self: self.numel() * self.itemsize)
 
     @requires_grad.setter
@@ -235,6 +236,10 @@ class DTensor(Tensor):
         if grad_placements is not None:
             raise refused("full_tensor(grad_placements=...)")
         return self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)._local_tensor
+
+    def _fill_whole(self, write, *args, **named):
+        """Has an initialiser write into the whole tensor, and those among its arguments."""
+        fill_whole(write, (self, *args), named)
 
     def _reduce_max(self, cell):
         """Leaves in a tensor of this rank's the largest that one of the mesh has."""

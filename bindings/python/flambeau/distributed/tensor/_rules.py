@@ -242,6 +242,12 @@ def _alike(func, one, other, *args, **kwargs):
     return _reduced(one, one._local_tensor.new_full((), float(own)), ReduceOp.MIN).item() != 0
 
 
+def _drawn(func, one, *args, **kwargs):
+    """What writes random numbers in place."""
+    one._fill_whole(func, *args, **kwargs)
+    return one
+
+
 def _contiguous(func, one, *args, **kwargs):
     return one
 
@@ -250,4 +256,8 @@ _RULES = {name: _total(name) for name in _TOTALS}
 _RULES |= {"mean": _mean, "norm": _norm, "vector_norm": _vector_norm}
 _RULES |= {"all": _every("all", ReduceOp.MIN), "any": _every("any", ReduceOp.MAX)}
 _RULES |= {"equal": _alike, "allclose": _alike, "contiguous": _contiguous}
+_RULES |= dict.fromkeys(
+    "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_".split(),
+    _drawn,
+)
 DTensor._answer = staticmethod(answer)

@@ -4,12 +4,13 @@ fit.
 Loading writes into the existing tensors (or replaces them with `assign=True`), so optimizers stay
 valid."""
 
+import warnings
 from collections import OrderedDict, namedtuple
 
 from ... import __future__ as future
 from ..._torch import Tensor, no_grad
 from ...utils.hooks import register
-from ..parameter import is_lazy
+from ..parameter import Parameter, is_lazy
 from ._paths import tell
 from ._walk import exchange
 
@@ -204,11 +205,18 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
                 exchange(mine, mine.module_load(value, assign=assign))
             tell(module, name)
         elif assign:
-            if name in module._parameters:
-                kind = type(mine)
-                value = value if isinstance(value, kind) else kind(value, mine.requires_grad)
+            if isinstance(mine, Parameter) and not isinstance(value, Parameter):
+                value = Parameter(value, mine.requires_grad)
             setattr(module, name, value)
         else:
+            if mine.is_meta and not value.is_meta:
+                warnings.warn(
+                    f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+                    "parameter in the current model, which is a no-op. (Did you mean to pass "
+                    "`assign=True` to assign items in the state dictionary to their corresponding "
+                    "key in the module instead of copying them in place?)",
+                    stacklevel=4,
+                )
             with no_grad():
                 mine.copy_(value)
     except Exception as problem:

@@ -12,6 +12,11 @@ from ...utils import swap_tensors
 from ..parameter import Parameter, is_lazy
 from ._paths import tell
 
+_NO_DATA = (
+    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+    "torch.nn.Module.to() when moving module from meta to a different device."
+)
+
 
 class WalkMixin:
     """The part of Module that visits its tree."""
@@ -194,14 +199,18 @@ class WalkMixin:
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={dtype}"
             )
-        return self._apply(
-            lambda t: t.to(
+
+        def moved(t):
+            if t.is_meta and device is not None and device.type != "meta":
+                raise NotImplementedError(_NO_DATA)
+            return t.to(
                 device,
                 dtype if t.is_floating_point() else None,
                 non_blocking=non_blocking,
                 memory_format=memory_format if t.ndim in (4, 5) else None,
             )
-        )
+
+        return self._apply(moved)
 
     def cuda(self, device=None):
         return self._apply(lambda t: t.cuda(device))
