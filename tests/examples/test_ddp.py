@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from programs import DATA, ROOT, accuracy, compile_c, environment, run
+from programs import DATA, ROOT, accuracy, compile_c, environment, run, rust_program
 
 PROGRAM = ROOT / "examples/python/ddp.py"
 LAUNCH = [sys.executable, "-m", "flambeau.distributed.run"]
@@ -70,3 +70,16 @@ def test_c(tmp_path):
         assert [p.returncode for p in started] == [0] * ranks and not any(said[1:])
         score[ranks] = float(re.search(rf"^{ranks} processes: ([0-9.]+) %", said[0]).group(1))
     assert score[1] == score[2] > 90
+
+
+def test_rust_prints_what_c_does(tmp_path):
+    program, c = rust_program("ddp"), compile_c(ROOT / "examples/c/ddp.c", tmp_path / "ddp")
+    for ranks in 1, 2:
+        started = [*LAUNCH, "--no-python", "--nproc-per-node", ranks]
+        said = {run([*started, *command]) for command in (program, [c])}
+        assert len(said) == 1 and f"{ranks} processes: " in min(said)
+    assert run(program) == min(said).replace("2 processes", "1 processes")
+    command = [*LAUNCH, "--no-python", "--nproc-per-node", 3, *program]
+    assert "processes must divide a batch of 64 images" in run(command, fails=True)
+    absent = run([*program, tmp_path / "absent.safetensors"], fails=True)
+    assert absent.startswith("ddp: ") and "absent.safetensors" in absent
