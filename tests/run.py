@@ -29,6 +29,7 @@ def table(build) -> list[Suite]:
         suites.pytest("archives, wheel, crates", ["tests/build"]),
         *suites.of_library(build, ("cpu", "sim", "standin")),
         *suites.instruction_sets(build),
+        suites.pytest("scale on paper", ["tests/bench"], env=library, needs=("cffi", "scipy")),
         suites.pytest("comparer", ["tests/torch"], env=library, needs=("cffi", "scipy")),
         Suite("reference site", [str(ROOT / "lib/build/docs.sh")]),
     ]
