@@ -39,8 +39,9 @@ SHARED = frozenset(
 )
 INTERNAL = ("flam_error", "flam_tensor_list")  # errors and lists become Rust's own
 # They wait for threads that run the program's code, or for processes: a loader has one handle, a
-# data set no state, a store a lock of its own.
-OWN_THREADS = ("flam_loader", "flam_dataset", "flam_store")
+# data set no state, a store and a work have a lock of their own. So does a group, whose calls with
+# tensors keep others from changing them.
+OWN_THREADS = ("flam_loader", "flam_dataset", "flam_store", "flam_work")
 # Where a header's functions and types are, when not at the crate's root.
 NAMESPACES = {
     **dict.fromkeys(("layers", "blocks", "transformer", "module"), "nn"),
@@ -195,6 +196,8 @@ class RustApi:
             return "unlocked"
         held = [p for p in f.params if p.kind in ("tensor", "tensors", "handle")]
         listed = any(p.kind == "tensors" for p in held)
+        if f.blocks and self.class_of(f) == "flam_group" and all(p.kind == "handle" for p in held):
+            return "unlocked"
         if any(p.mutable and pointee(p.type) != "flam_generator" for p in held):  # it has a lock
             return "writing"
         changes = f.result["kind"] in ("status", "void")
