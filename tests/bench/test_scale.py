@@ -2,7 +2,6 @@
 that the page and the picture beside it are what they say today."""
 
 import json
-import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -13,6 +12,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import scale  # noqa: E402
 from scaling import (  # noqa: E402
     chart,
     collectives,
@@ -251,15 +251,17 @@ def test_the_picture_is_whole():
     assert "16,384" in texts and "nan" not in chart.svg(panels)
 
 
-def test_measuring_two_processes(tmp_path):
-    program, kept = HERE / "scale.py", tmp_path / "found.json"
-    short = ["--seconds", "0.001", "--rounds", "1", "--processor", "a test's"]
-    command = [sys.executable, program, "--measure", kept, *short]
-    subprocess.run([str(c) for c in command], check=True, timeout=120)
+def test_measuring_two_processes(tmp_path, monkeypatch, capsys):
+    def called(path, *more):
+        monkeypatch.setattr(sys, "argv", ["scale.py", "--measure", str(path), *more])
+        return scale.main()
+
+    kept = tmp_path / "found.json"
+    assert called(kept, "--seconds=0.001", "--rounds=1", "--processor=a test's") == 0
     found = json.loads(kept.read_text())
     assert found["processor"] == "a test's" and found["ranks"] == 2
     for fit in measured.fits(found).values():
         assert len(fit.residuals) == len(measured.SIZES) and fit.link.bandwidth > 0
-    absent = [sys.executable, str(program), "--measure", str(tmp_path / "absent" / "found.json")]
-    refused = subprocess.run(absent, capture_output=True, text=True, timeout=60)
-    assert refused.returncode == 2 and "there is no folder" in refused.stderr
+    with pytest.raises(SystemExit):
+        called(tmp_path / "absent" / "found.json")
+    assert "there is no folder" in capsys.readouterr().err

@@ -36,7 +36,8 @@ def test_a_batch_that_the_processes_cannot_share_is_refused(tmp_path):
     started = _started(program, 3, store)
     said = _said(started)
     assert [p.returncode for p in started] == [1] * 3 and not any(out for out, _ in said)
-    assert all("processes must divide a batch of 64 images" in errors for _, errors in said)
+    # Who is late finds that another rank has left already.
+    assert any("processes must divide a batch of 64 images" in errors for _, errors in said)
 
 
 def _started(program, ranks, store):

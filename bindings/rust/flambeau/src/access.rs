@@ -12,9 +12,10 @@
 //!   `const`), and for what changes tensors behind lists: gradients and parameters.
 //! - What a call leaves behind is memory of the program's own: no reference into the engine
 //!   outlives the guard, but those of `unsafe` functions.
-//! - No thread waits for another one while it holds the lock: loaders, the only ones with threads
-//!   of their own that run the program's code, are waited for without it, and a callback gives it
-//!   back for as long as it runs ([`suspended`]). Hence nothing can get stuck.
+//! - No thread of a program waits for another one while it holds the lock: loaders, stores and
+//!   works, and groups where no tensor is given, are waited for without it, and a callback gives it
+//!   back for as long as it runs ([`suspended`]). Hence nothing can get stuck. Collectives with
+//!   tensors and a `Ddp`'s backward wait with it for other ranks, which are other processes.
 //!
 //! It is all safe code: the guards are those of the standard library.
 //!
