@@ -21,6 +21,8 @@ uint64_t mixed(uint64_t x) {
 
 }  // namespace
 
+const char* name_of(Kind kind) { return kKinds[int(kind)]; }
+
 std::string What::text() const {
   std::string parts;
   const auto add = [&](const std::string& part) { parts += (parts.empty() ? "" : ", ") + part; };
@@ -30,7 +32,7 @@ std::string What::text() const {
   if (kind == Kind::recv) add(peer < 0 ? "from any rank" : cat_text("from rank ", peer));
   if (!pairwise() && peer >= 0) add(cat_text("root ", peer));
   if (pairwise() && label) add(cat_text("tag ", label));
-  return cat_text(kKinds[int(kind)], '(', parts, ')');
+  return cat_text(name_of(kind), '(', parts, ')');
 }
 
 uint64_t What::tag(uint64_t sequence) const {

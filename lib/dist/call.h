@@ -25,6 +25,8 @@ enum class Kind : uint8_t {
   recv
 };
 
+const char* name_of(Kind kind);
+
 // Values are the ABI's FLAM_REDUCE_*.
 enum class ReduceOp : int32_t { none, sum, avg, product, min, max, band, bor, bxor, premul_sum };
 

@@ -71,6 +71,23 @@ What reducing(Kind kind, const Tensor& shown, int64_t count, Reduction by) {
   return what;
 }
 
+// A call whose root has a part for each rank, and the others none.
+Call rooted(Kind kind, const Group& g, const char* name, TensorsView parts, const Tensor& one,
+            int64_t root) {
+  const char* const call_name = name_of(kind);
+  check_rank(call_name, g, "root", root);
+  if (g.rank() == root) {
+    check_parts(call_name, g, name, parts, one);
+  } else {
+    check(parts.empty(), Code::invalid_argument, call_name, ": ", name,
+          "s must be given on the root rank only, rank ", root);
+  }
+  Call call;
+  call.what = what_of(kind, one, one.numel());
+  call.what.peer = int32_t(root);
+  return call;
+}
+
 // Elements by rank: rows of a single tensor, or the sizes of a list.
 std::vector<uint64_t> counts(const Group& g, const char* name, TensorsView tensors,
                              std::span<const int64_t> splits) {
@@ -147,32 +164,14 @@ Ref<Work> all_gather(Group& g, TensorsView outputs, const Tensor& input, bool as
 }
 
 Ref<Work> gather(Group& g, TensorsView outputs, const Tensor& input, int64_t root, bool async) {
-  check_rank("gather", g, "root", root);
-  if (g.rank() == root) {
-    check_parts("gather", g, "output", outputs, input);
-  } else {
-    check(outputs.empty(), Code::invalid_argument,
-          "gather: outputs must be given on the root rank only, rank ", root);
-  }
-  Call call;
-  call.what = what_of(Kind::gather, input, input.numel());
-  call.what.peer = int32_t(root);
+  Call call = rooted(Kind::gather, g, "output", outputs, input, root);
   call.in = {input};
   call.out = plain(outputs);
   return g.run(std::move(call), async);
 }
 
 Ref<Work> scatter(Group& g, const Tensor& output, TensorsView inputs, int64_t root, bool async) {
-  check_rank("scatter", g, "root", root);
-  if (g.rank() == root) {
-    check_parts("scatter", g, "input", inputs, output);
-  } else {
-    check(inputs.empty(), Code::invalid_argument,
-          "scatter: inputs must be given on the root rank only, rank ", root);
-  }
-  Call call;
-  call.what = what_of(Kind::scatter, output, output.numel());
-  call.what.peer = int32_t(root);
+  Call call = rooted(Kind::scatter, g, "input", inputs, output, root);
   call.in = plain(inputs);
   call.out = {output};
   return g.run(std::move(call), async);

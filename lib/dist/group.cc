@@ -196,6 +196,11 @@ void Group::throw_if_over() const {
   if (over_) throw *over_;
 }
 
+void Group::check_goes_on() const {
+  const std::lock_guard lock(mutex_);
+  throw_if_over();
+}
+
 static const Tensor* first_operand(const Call& call) {
   return !call.in.empty() ? &call.in[0] : !call.out.empty() ? &call.out[0] : nullptr;
 }
@@ -229,7 +234,7 @@ Ref<Work> Group::run(Call call, bool async) {
   auto work = make_ref<Work>();
   std::unique_lock lock(mutex_);
   throw_if_over();
-  Task task{++sequence_, std::move(call), work, {}, t_place};
+  Task task{++sequence_, std::move(call), work, {}, t_place, timeout()};
   const bool here = !async && !busy_ && queue_.empty();
   if (here) {
     busy_ = true;
@@ -334,13 +339,14 @@ void Group::abort_calls() {
   provider_->abort(communicator_);
 }
 
-void Group::explain(uint64_t sequence, const What& what, flam_dist_result result, const char* why) {
+void Group::explain(uint64_t sequence, const What& what, Millis timeout, flam_dist_result result,
+                    const char* why) {
   const std::string text = what.pairwise() ? what.text() : cat_text(what.text(), " #", sequence);
   {
     const std::lock_guard lock(mutex_);
     throw_if_over();
   }
-  Error error = result == FLAM_DIST_TIMEOUT ? world_->not_answered(*this, text, timeout())
+  Error error = result == FLAM_DIST_TIMEOUT ? world_->not_answered(*this, text, timeout)
                 : result == FLAM_DIST_LOST
                     ? world_->connection_broke(*this, text, why)
                     : Error(Code::internal, cat_text(text, " failed: ", why));

@@ -46,6 +46,7 @@ class Group final : public RefCounted {
   Millis timeout() const { return Millis(timeout_ms_); }
   World& world() const { return *world_; }
   void set_timeout(Millis t);
+  void check_goes_on() const;  // throws what has ended it
 
   Ref<Work> run(Call call, bool async);  // finished where not `async`
   Ref<Work> begin(Call call);            // send and recv
@@ -80,6 +81,7 @@ class Group final : public RefCounted {
     Ref<Work> work;
     std::optional<Event> before;  // after what the operands are on their device
     const char* place;            // in the program
+    Millis timeout;               // the group's when it was called
   };
 
   Group(Ref<World> world, std::vector<int32_t> ranks, int rank, std::string key,
@@ -92,8 +94,8 @@ class Group final : public RefCounted {
   void note(const Task& task);
   // While a thread waits for a transfer.
   void note_pair(const What* what, const char* place);
-  [[noreturn]] void explain(uint64_t sequence, const What& what, flam_dist_result result,
-                            const char* why);
+  [[noreturn]] void explain(uint64_t sequence, const What& what, Millis timeout,
+                            flam_dist_result result, const char* why);
   void throw_if_over() const;
   // Keeps what a transfer that nobody waits for reads or writes until it has ended.
   void abandon(void* request, Staged memory);

@@ -197,20 +197,27 @@ flam_dist_result make(const flam_dist_members* m, void** communicator, flam_dist
   return FLAM_DIST_OK;
 }
 
-const uint8_t* input(const flam_dist_call* c) { return static_cast<const uint8_t*>(c->in); }
-uint8_t* output(const flam_dist_call* c) { return static_cast<uint8_t*>(c->out); }
+// The part of rank `r`, which begins `at` bytes after the first where parts are not apart.
+const uint8_t* input(const flam_dist_call* c, size_t r = 0, size_t at = 0) {
+  return c->in_parts ? static_cast<const uint8_t*>(c->in_parts[r])
+                     : static_cast<const uint8_t*>(c->in) + at;
+}
+uint8_t* output(const flam_dist_call* c, size_t r, size_t at) {
+  return c->out_parts ? static_cast<uint8_t*>(c->out_parts[r]) : static_cast<uint8_t*>(c->out) + at;
+}
 
 void copy(void* to, const void* from, size_t bytes) {
   if (bytes && to != from) std::memmove(to, from, bytes);
 }
 
-// The sum of what all have at `offset` bytes of their inputs, written to `out`.
-void sum(const Calls& calls, void* out, size_t offset, uint64_t count) {
+// The sum of the parts that all have for rank `of`, written to `out`.
+void sum(const Calls& calls, void* out, size_t of, uint64_t count) {
   const flam_dist_call& first = *calls[0];
   std::vector<uint8_t> total(count * first.element_size);
-  copy(total.data(), input(&first) + offset, total.size());
+  const size_t at = of * total.size();
+  copy(total.data(), input(&first, of, at), total.size());
   for (size_t r = 1; r < calls.size(); r++)
-    first.reduce(&first, total.data(), total.data(), input(calls[r]) + offset, count);
+    first.reduce(&first, total.data(), total.data(), input(calls[r], of, at), count);
   copy(out, total.data(), total.size());
 }
 
@@ -226,7 +233,7 @@ void broadcast(const Calls& calls) {
 }
 void gather_to(const Calls& calls, const flam_dist_call* to) {
   for (size_t r = 0; r < calls.size(); r++)
-    copy(output(to) + r * part(calls), calls[r]->in, part(calls));
+    copy(output(to, r, r * part(calls)), calls[r]->in, part(calls));
 }
 void all_gather(const Calls& calls) {
   for (const auto* c : calls) gather_to(calls, c);
@@ -235,11 +242,10 @@ void gather(const Calls& calls) { gather_to(calls, calls[calls[0]->peer]); }
 void scatter(const Calls& calls) {
   const auto* root = calls[calls[0]->peer];
   for (size_t r = 0; r < calls.size(); r++)
-    copy(calls[r]->out, input(root) + r * part(calls), part(calls));
+    copy(calls[r]->out, input(root, r, r * part(calls)), part(calls));
 }
 void reduce_scatter(const Calls& calls) {
-  for (size_t r = 0; r < calls.size(); r++)
-    sum(calls, calls[r]->out, r * part(calls), calls[0]->count);
+  for (size_t r = 0; r < calls.size(); r++) sum(calls, calls[r]->out, r, calls[0]->count);
 }
 uint64_t count(const uint64_t* counts, const flam_dist_call* c, size_t r) {
   return (counts ? counts[r] : c->count) * c->element_size;
@@ -260,7 +266,7 @@ void all_to_all(const Calls& calls) {
       size_t begin = 0;
       for (size_t r = 0; r < to; r++) begin += count(calls[from]->in_counts, calls[from], r);
       const size_t n = count(calls[to]->out_counts, calls[to], from);
-      copy(output(calls[to]) + at, input(calls[from]) + begin, n);
+      copy(output(calls[to], from, at), input(calls[from], to, begin), n);
       at += n;
     }
   }
@@ -298,6 +304,7 @@ const flam_dist_provider& local_provider() {
       .abi = FLAM_DIST_ABI,
       .name = "local",
       .on_streams = 0,
+      .takes_parts = 1,
       .make = make,
       .all_reduce = collective<all_reduce>,
       .reduce = collective<reduce>,

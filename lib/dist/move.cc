@@ -45,6 +45,23 @@ void scale(void* data, int64_t count, Dtype dtype, double by) {
   if (count) ops::mul_(over(data, count, dtype), wrapped_number(by));
 }
 
+// Whether a call's outputs, or its inputs, are a part for each rank.
+bool has_parts(Kind kind, bool output) {
+  if (kind == Kind::all_to_all) return true;
+  return output ? kind == Kind::all_gather || kind == Kind::gather
+                : kind == Kind::scatter || kind == Kind::reduce_scatter;
+}
+
+// Whether what is written lies in what is read, which parts that are written as they come forbid.
+bool overlap(const Call& call) {
+  const auto begin = [](const Tensor& t) { return static_cast<const uint8_t*>(t.data()); };
+  const auto end = [&](const Tensor& t) { return begin(t) + t.nbytes(); };
+  for (const Tensor& in : call.in)
+    for (const Tensor& out : call.out)
+      if (begin(in) < end(out) && begin(out) < end(in)) return true;
+  return false;
+}
+
 // The operations that are sums with one factor more, before or after.
 struct Factors {
   double before = 1, after = 1;
@@ -69,13 +86,20 @@ std::optional<Event> Group::move(Task& task) {
       for (const Tensor& t : *list) record_stream(t.storage()->block(), side);
     stream.emplace(side);
   }
-  const Staged out(call.out, reads_results(call));
-  const bool own = !call.in.empty();
-  const Staged in(call.in, true);
   const What& what = call.what;
+  const Factors factors(call, size());
+  const bool own = !call.in.empty();
+  const auto apart = [&](const std::vector<Tensor>& list, bool output) {
+    return provider_->takes_parts && list.size() > 1 && has_parts(what.kind, output) &&
+           factors.before == 1 && !on_device && !overlap(call);
+  };
+  const Staged out(call.out, reads_results(call), apart(call.out, true));
+  const Staged in(call.in, true, apart(call.in, false));
   flam_dist_call c{};
   c.in = own ? in.data() : out.data();
   c.out = out.data();
+  c.in_parts = in.parts();
+  c.out_parts = out.parts();
   c.count = uint64_t(what.count);
   c.in_counts = call.in_counts.empty() ? nullptr : call.in_counts.data();
   c.out_counts = call.out_counts.empty() ? nullptr : call.out_counts.data();
@@ -84,9 +108,8 @@ std::optional<Event> Group::move(Task& task) {
   c.op = int32_t(what.op);
   c.peer = what.peer;
   c.tag = what.tag(task.sequence);
-  c.timeout_ms = timeout_ms_;
+  c.timeout_ms = task.timeout.count();
   if (what.op != ReduceOp::none) c.reduce = reduction(what.op, what.dtype);
-  const Factors factors(call, size());
   std::vector<uint8_t> scaled;
   if (factors.before != 1) {
     const int64_t all = what.count * (what.kind == Kind::reduce_scatter ? size() : 1);
@@ -99,7 +122,7 @@ std::optional<Event> Group::move(Task& task) {
   }
   flam_dist_text why{};
   const auto result = function_of(*provider_, what.kind)(communicator_, &c, &why);
-  if (result != FLAM_DIST_OK) explain(task.sequence, what, result, why.text);
+  if (result != FLAM_DIST_OK) explain(task.sequence, what, task.timeout, result, why.text);
   const bool receives = what.kind != Kind::reduce || what.peer == rank_;
   if (factors.after != 1 && receives) scale(c.out, what.count, what.dtype, factors.after);
   out.write_back();

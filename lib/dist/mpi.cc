@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "dist/mpi_left.h"
 #include "dist/mpi_library.h"
 #include "dist/providers.h"
 
@@ -301,6 +302,7 @@ flam_dist_result make(const flam_dist_members* members, void** communicator, fla
     const MpiLibrary& m = mpi_library();
     check_place(m, *members);
     meet(*members);
+    mpi_free_left(m);
     mpi::Handle all = nullptr, some = nullptr, handle = nullptr;
     must(m.Comm_group(mpi::kWorld, &all));
     must(m.Group_incl(all, members->size, members->world_ranks, &some));
@@ -322,8 +324,10 @@ void abort(void* communicator) {
   of(communicator).aborted = true;
 }
 
-// A communicator is not freed: MPI waits for all of its ranks there.
-void destroy(void* communicator) { const std::unique_ptr<Communicator> owned(&of(communicator)); }
+void destroy(void* communicator) {
+  const std::unique_ptr<Communicator> owned(&of(communicator));
+  if (!owned->aborted) mpi_leave(owned->m, owned->handle);
+}
 
 }  // namespace
 
@@ -332,6 +336,7 @@ const flam_dist_provider& mpi_provider() {
       .abi = FLAM_DIST_ABI,
       .name = "mpi",
       .on_streams = 0,
+      .takes_parts = 0,
       .make = make,
       .all_reduce = collective<all_reduce>,
       .reduce = collective<reduce>,

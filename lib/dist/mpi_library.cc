@@ -34,6 +34,7 @@ MpiLibrary bound() {
   FLAM_BIND(Group_incl);
   FLAM_BIND(Group_free);
   FLAM_BIND(Comm_create_group);
+  FLAM_BIND(Comm_free);
   FLAM_BIND(Cancel);
   FLAM_BIND(Query_thread);
   FLAM_BIND(Comm_set_errhandler);
@@ -110,6 +111,8 @@ std::string mpi_error(int code) {
 void mpi_open() { functions(); }
 
 void mpi_has_failed() { g_failed = true; }
+
+bool mpi_failed() { return g_failed; }
 
 const MpiLibrary& mpi_library() {
   static const bool begun = [] {

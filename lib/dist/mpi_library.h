@@ -39,6 +39,7 @@ struct MpiLibrary {
   int (*Group_incl)(mpi::Handle, int, const int*, mpi::Handle*);
   int (*Group_free)(mpi::Handle*);
   int (*Comm_create_group)(mpi::Handle, mpi::Handle, int, mpi::Handle*);
+  int (*Comm_free)(mpi::Handle*);
   int (*Cancel)(mpi::Handle*);
   int (*Query_thread)(int*);
   int (*Comm_set_errhandler)(mpi::Handle, mpi::Handle);
@@ -69,6 +70,7 @@ void mpi_open();  // and not initialised: says whether there is one
 const MpiLibrary& mpi_library();
 std::string mpi_error(int code);
 void mpi_has_failed();  // its end, in which all ranks wait for each other, is left to mpirun
+bool mpi_failed();
 
 // The job as mpirun started it: rank, size, and a store that the first rank holds.
 struct MpiJob {

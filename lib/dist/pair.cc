@@ -43,7 +43,7 @@ class PairWork final : public Work {
     flam_dist_text why{};
     const auto begin = sends_ ? group_->provider_->send : group_->provider_->recv;
     const auto result = begin(group_->communicator_, &c, &request_, &why);
-    if (result != FLAM_DIST_OK) group_->explain(0, what, result, why.text);
+    if (result != FLAM_DIST_OK) group_->explain(0, what, group_->timeout(), result, why.text);
   }
 
   bool done() override {
@@ -89,7 +89,7 @@ class PairWork final : public Work {
   void ended(flam_dist_result result, int32_t peer, const char* why) {
     request_ = nullptr;
     try {
-      if (result != FLAM_DIST_OK) group_->explain(0, call_.what, result, why);
+      if (result != FLAM_DIST_OK) group_->explain(0, call_.what, group_->timeout(), result, why);
       if (!sends_) staged_.write_back();
       finish({}, peer);
     } catch (...) {

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { FLAM_DIST_ABI = 1 };
+enum { FLAM_DIST_ABI = 2 };
 
 typedef enum flam_dist_result {
   FLAM_DIST_OK,
@@ -52,6 +52,8 @@ struct flam_dist_call {
   void* out;                              /* may be `in` */
   uint64_t count;                         /* elements; of each rank's part where there are parts */
   const uint64_t *in_counts, *out_counts; /* of the parts, where they differ; else NULL */
+  const void* const* in_parts;            /* by rank, where parts are apart: instead of `in` */
+  void* const* out_parts;                 /* the same of `out` */
   uint32_t element_size;
   int32_t dtype; /* flam_dtype */
   int32_t op;    /* flam_reduce_op */
@@ -71,7 +73,8 @@ typedef flam_dist_result (*flam_dist_begin)(void* communicator, const flam_dist_
 typedef struct flam_dist_provider {
   int32_t abi; /* FLAM_DIST_ABI */
   const char* name;
-  int32_t on_streams; /* whether calls are enqueued on `stream` and return at once */
+  int32_t on_streams;  /* whether calls are enqueued on `stream` and return at once */
+  int32_t takes_parts; /* whether calls may have `in_parts` or `out_parts` */
   flam_dist_result (*make)(const flam_dist_members* members, void** communicator,
                            flam_dist_text* why);
   flam_dist_collective all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all;

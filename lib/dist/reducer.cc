@@ -2,6 +2,7 @@
 #include "dist/reducer.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -48,6 +49,17 @@ class Reducer::Arrived final : public NodeHook {
  private:
   Reducer* const owner_;
   const size_t parameter_;
+};
+
+// Held by a backward pass; its end comes without a call where the pass fails.
+struct Reducer::Pass {
+  const Ref<Reducer> owner;
+  bool ended = false;
+  explicit Pass(Reducer* reducer) : owner(Ref<Reducer>::share(reducer)) {}
+  Pass(const Pass&) = delete;
+  ~Pass() {
+    if (!ended) owner->failed_ = true;
+  }
 };
 
 Reducer::Reducer(Ref<Group> group, const Named& given, std::vector<Tensor> buffers,
@@ -119,8 +131,9 @@ void Reducer::set_hook(Ref<CommHook> hook) {
 }
 
 void Reducer::set_static_graph() {
-  check(!in_flight_ && !rebuilt_ && !rebuild_due_, Code::invalid_argument,
-        "a static graph must be announced before training starts");
+  check(!trained_, Code::invalid_argument,
+        "set_static_graph() should be called before training loop starts and after "
+        "DistributedDataParallel is constructed.");
   static_graph_ = true;
 }
 
@@ -140,7 +153,7 @@ bool Reducer::tracks_use() const { return options_.find_unused_parameters || fir
 
 void Reducer::forget_pass() {
   next_ = 0;
-  in_flight_ = first_arrived_ = false;
+  in_flight_ = first_arrived_ = failed_ = false;
   ready_.assign(parameters_.size(), 0);
   unused_.assign(parameters_.size(), 0);
   std::ranges::fill(used_, 0);
@@ -153,6 +166,11 @@ void Reducer::forget_pass() {
 
 void Reducer::refuse_unfinished() const {
   if (!in_flight_) return;
+  group_->check_goes_on();
+  if (failed_)
+    throw Error(Code::autograd, "the last backward pass ended by an error",
+                "gradients that it did not get to were not reduced; the other ranks may wait",
+                "start all ranks again, from the last checkpoint");
   std::string indices, names;
   for (size_t i = 0; i < ready_.size(); ++i) {
     if (ready_[i]) continue;
@@ -185,6 +203,7 @@ void Reducer::agree_on_order() {
 
 void Reducer::prepare_forward() {
   if (modes.grad && synchronizing_) {
+    trained_ = true;
     refuse_unfinished();
     if (rebuild_due_) agree_on_order();
   }
@@ -195,6 +214,7 @@ void Reducer::prepare_forward() {
 void Reducer::prepare_backward(TensorsView outputs) {
   sync_buffers_ = expecting_ = modes.grad && synchronizing_;
   if (!expecting_) return;
+  trained_ = true;
   forget_pass();
   first_static_ = static_graph_ && awaited_.empty();
   if (!options_.find_unused_parameters || static_graph_) return;
@@ -207,6 +227,7 @@ void Reducer::arrived(size_t i) {
   if (!expecting_) return;
   const GradMode off(false);
   if (!std::exchange(first_arrived_, true)) {
+    after_pass([pass = std::make_shared<Pass>(this)] { pass->ended = true; });
     if (first_static_)
       after_pass([self = Ref<Reducer>::share(this)] { self->finish_first_static(); });
     for (size_t u = 0; u < unused_.size(); ++u)

@@ -63,6 +63,7 @@ class Reducer final : public RefCounted {
 
  private:
   class Arrived;
+  struct Pass;
   ~Reducer() override;
   void install_hooks();
   void build(std::span<const size_t> order);
@@ -95,11 +96,12 @@ class Reducer final : public RefCounted {
   std::vector<Place> places_;
   Ref<CommHook> hook_;
   double divisor_;
-  bool static_graph_, synchronizing_ = true, sync_buffers_ = true;
+  bool static_graph_, synchronizing_ = true, sync_buffers_ = true, trained_ = false;
 
   // Of the pass that is awaited or under way.
   bool expecting_ = false, in_flight_ = false, first_arrived_ = false, first_static_ = false;
-  size_t next_ = 0;  // bucket to launch
+  bool failed_ = false;  // it ended by an error
+  size_t next_ = 0;      // bucket to launch
   std::vector<uint8_t> ready_, unused_;
   std::vector<int32_t> used_;           // on some rank, once reduced
   std::vector<size_t> awaited_, seen_;  // of a static graph: how often each gradient is added to

@@ -1,6 +1,8 @@
 // See staging.h.
 #include "dist/staging.h"
 
+#include <algorithm>
+
 #include "device/runtime.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
@@ -13,15 +15,20 @@ Tensor part(const Tensor& whole, int64_t at, const Tensor& t) {
   return alias(whole, t.sizes(), contiguous_strides(t.sizes()), at);
 }
 
+// Whether a tensor's own memory can be handed over.
+bool plain(const Tensor& t) { return t.device().is_cpu() && t.is_contiguous(); }
+
 }  // namespace
 
-Staged::Staged(const std::vector<Tensor>& tensors, bool fill) : tensors_(tensors) {
+Staged::Staged(const std::vector<Tensor>& tensors, bool fill, bool apart) : tensors_(tensors) {
   if (tensors.empty()) return;
   const Tensor& first = tensors[0];
-  if (tensors.size() == 1 && first.device().is_cpu() && first.is_contiguous()) {
-    whole_ = first;
-    direct_ = true;
-    if (first.storage()->block()) wait_for_host_access(first.storage()->block());
+  direct_ = (apart || tensors.size() == 1) && std::ranges::all_of(tensors, plain);
+  if (direct_) {
+    for (const Tensor& t : tensors)
+      if (t.storage()->block()) wait_for_host_access(t.storage()->block());
+    if (!apart) whole_ = first;
+    for (size_t i = 0; apart && i < tensors.size(); i++) parts_.push_back(tensors[i].data());
     return;
   }
   int64_t total = 0;
@@ -40,7 +47,7 @@ Staged::Staged(const std::vector<Tensor>& tensors, bool fill) : tensors_(tensors
 
 void Staged::write_back() const {
   if (direct_) {
-    tensors_[0].writes().add("c10d", "_");
+    for (const Tensor& t : tensors_) t.writes().add("c10d", "_");
     return;
   }
   const GradMode off(false);

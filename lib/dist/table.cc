@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -13,7 +14,7 @@ namespace {
 // Keys are shown whole where they are short, so that a text stays one that people read.
 std::string shown(const std::string& key) {
   constexpr size_t most = 120;
-  return "\"" + (key.size() <= most ? key : key.substr(0, most) + "...") + "\"";
+  return cat_text('"', std::string_view(key).substr(0, most), key.size() > most ? "...\"" : "\"");
 }
 
 int64_t number_in(const std::string& key, const std::string& text) {

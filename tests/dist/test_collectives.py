@@ -130,6 +130,7 @@ def layouts(rank, size, device, dist, torch, of):
     outs = [torch.empty(4, 3, device=device).t() for _ in range(size)]
     dist.all_gather(outs, rows[rank].to(device))
     assert all(torch.equal(outs[r].cpu(), rows[r]) for r in range(size))
+    _parts_apart(rank, size, device, dist, torch)
     scalar, empty = torch.tensor(2.0, device=device), torch.empty(0, 3, device=device)
     dist.all_reduce(scalar)
     dist.all_reduce(empty)
@@ -148,6 +149,44 @@ def layouts(rank, size, device, dist, torch, of):
     parameter = torch.ones(2, device=device, requires_grad=True)
     dist.all_reduce(parameter)
     assert parameter.tolist() == [size, size] and parameter.requires_grad
+
+
+def _parts_apart(rank, size, device, dist, torch):
+    """Lists that some ranks have in one piece and others not, and that hold what is read."""
+    def of(r, n=5):
+        return torch.arange(float(n), device=device) + 10 * r
+
+    def room():
+        made = torch.empty(5, 2, device=device).t() if rank else torch.empty(2, 5, device=device)
+        return list(made)
+
+    pair = room() + [torch.empty(5, device=device) for _ in range(size - 2)]
+    dist.all_gather(pair, of(rank))
+    assert all(torch.equal(pair[r], of(r)) for r in range(size))
+    x, outs = of(rank), [torch.empty(5, device=device) for _ in range(size)]
+    outs[(rank + 1) % size] = x
+    dist.all_gather(outs, x)
+    assert all(torch.equal(outs[r], of(r)) for r in range(size))
+    outs = [torch.empty(5, device=device) for _ in range(size)]
+    outs[1] = x = of(rank)
+    dist.gather(x, outs if rank == 1 else None, dst=1)
+    assert rank != 1 or all(torch.equal(outs[r], of(r)) for r in range(size))
+    given = [of(r) for r in range(size)]
+    out = given[1] if rank == 0 else torch.empty(5, device=device)
+    dist.scatter(out, given if rank == 0 else None)
+    assert torch.equal(out, of(rank))
+    given = [of(r + rank) for r in range(size)]
+    out = given[(rank + 1) % size]
+    dist.reduce_scatter(out, given)
+    assert torch.equal(out, sum(of(rank + r) for r in range(size)))
+    given = [of(10 * rank + r, r + rank) for r in range(size)]
+    outs = [torch.empty(r + rank, device=device) for r in range(size)]
+    dist.all_to_all(outs, given)
+    assert all(torch.equal(outs[r], of(10 * r + rank, r + rank)) for r in range(size))
+    turned = [of(10 * rank + r) for r in range(size)]
+    dist.all_to_all(turned[1:] + turned[:1], turned)
+    found = turned[1:] + turned[:1]
+    assert all(torch.equal(found[r], of(10 * r + rank)) for r in range(size))
 
 
 def later(rank, size, device, dist, torch, of):

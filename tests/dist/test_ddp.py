@@ -135,6 +135,18 @@ def unused(rank, size):
     except RuntimeError as error:
         found["error"] = str(error)
     ddp = wrap(_halves(torch))
+    failing = ddp.module.a.weight.register_hook(lambda grad: _raise())
+    with pytest.raises(ZeroDivisionError):
+        _backward(torch, ddp, rank)
+    failing.remove()
+    with pytest.raises(RuntimeError) as caught:
+        _backward(torch, ddp, rank)
+    found["failed"] = str(caught.value)
+    ddp = wrap(_halves(torch), find_unused_parameters=True)
+    _backward(torch, ddp, rank, "a")
+    with pytest.raises((RuntimeError, ValueError), match="should be called before training loop"):
+        ddp._set_static_graph()
+    ddp = wrap(_halves(torch))
     with ddp.no_sync():
         _backward(torch, ddp, rank)
         found["no_sync"] = _grads(ddp)
@@ -158,6 +170,8 @@ def test_unused_parameters_and_accumulation():
         assert found["static"] == [3, 2, None, None]
         assert f"did not receive grad for rank {rank}: b.weight, b.bias" in found["error"]
         assert "Expected to have finished reduction in the prior iteration" in found["error"]
+        assert "the last backward pass ended by an error" in found["failed"]
+        assert "were not used" not in found["failed"]
         assert found["no_sync"] == [own, 2, own, 2]
         assert found["after no_sync"] == [6, 4, 6, 4]
         assert found["two forwards"] == [3 + own, 4, 3 + own, 4]  # as torch: one forward, one mean

@@ -75,16 +75,18 @@ def accumulated_copies(torch, rank):
     return [apart(net, ref), gradients == [True, False] * STEPS]
 
 
-def mixed(torch, rank, dist):
-    """bfloat16 in forward and backward; gradients reduced, and parameters kept, in f32."""
+def mixed(torch, rank, dist, wide):
+    """bfloat16 in forward and backward; gradients reduced in it, or `wide` in f32 as parameters are
+    kept."""
     from flambeau.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
     low = torch.bfloat16
     seen = []
     net, ref = mlp(torch), mlp(torch)
-    fully_shard(net[0], mp_policy=MixedPrecisionPolicy(low))
-    fully_shard(net[2], mp_policy=MixedPrecisionPolicy(low))
-    fully_shard(net, mp_policy=MixedPrecisionPolicy(low, output_dtype=torch.float32))
+    reduced = torch.float32 if wide else None
+    fully_shard(net[0], mp_policy=MixedPrecisionPolicy(low, reduced))
+    fully_shard(net[2], mp_policy=MixedPrecisionPolicy(low, reduced))
+    fully_shard(net, mp_policy=MixedPrecisionPolicy(low, reduced, torch.float32))
     net[2].register_forward_pre_hook(lambda m, given: seen.append((given[0].dtype, m.weight.dtype)))
     made = [torch.optim.SGD(m.parameters(), lr=0.1) for m in (net, ref)]
     for step in range(STEPS):
@@ -97,8 +99,9 @@ def mixed(torch, rank, dist):
                 p.copy_(q)
         copy(own.to(low)).float().square().mean().backward()
         for p, q in zip(ref.parameters(), copy.parameters()):
-            p.grad = q.grad.float()
-            dist.all_reduce(p.grad, dist.ReduceOp.AVG)
+            grad = q.grad.float() if wide else q.grad
+            dist.all_reduce(grad, dist.ReduceOp.AVG)
+            p.grad = grad.float()
         for optimizer in made:
             optimizer.step()
             optimizer.zero_grad()
@@ -222,7 +225,7 @@ def on_each_rank(rank, size):
         "recomputed": recomputed(torch, rank),
         "accumulated": accumulated(torch, rank),
         "accumulated copies": accumulated_copies(torch, rank),
-        "mixed": mixed(torch, rank, dist),
+        "mixed": [mixed(torch, rank, dist, wide) for wide in (False, True)],
         "copies": copies(torch, rank),
     }
     dist.destroy_process_group()
@@ -249,8 +252,8 @@ def test_accumulates_without_reducing():
 
 def test_dtypes():
     for one in found():
-        difference, dtypes, low = one["mixed"]
-        assert difference < 1e-5 and dtypes == [True, True] and low
+        for difference, dtypes, low in one["mixed"]:
+            assert difference < 1e-5 and dtypes == [True, True] and low
 
 
 def test_memory_falls_as_the_arithmetic_says():

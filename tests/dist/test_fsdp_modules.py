@@ -381,6 +381,32 @@ def clipped(torch, rank, cpu):
     return found
 
 
+def without_rows(torch, rank):
+    """Parameters without elements beside others, in one group and in one of their own."""
+    from flambeau.distributed.fsdp import fully_shard
+
+    class Module(torch.nn.Module):
+        def __init__(self, *shapes):
+            super().__init__()
+            torch.manual_seed(0)
+            made = [torch.nn.Parameter(torch.randn(shape)) for shape in shapes]
+            self.all = torch.nn.ParameterList(made)
+
+        def forward(self, x):
+            return sum((p * x).sum() for p in self.all)
+
+    found = []
+    for shapes in [(0, 4), (3, 2), (0,), (2, 0)], [(0, 4)]:
+        net = fully_shard(Module(*shapes))
+        for _ in range(2):
+            net.zero_grad()
+            net(torch.tensor(rank + 1.0)).backward()
+        whole = [p.grad.full_tensor() for p in net.parameters()]
+        found.append([list(g.shape) for g in whole] == [list(shape) for shape in shapes])
+        found.append(all((g == 1.5).all().item() for g in whole))
+    return found
+
+
 def on_each_rank(rank, size):
     import flambeau.distributed as dist
     import flambeau as torch
@@ -399,6 +425,7 @@ def on_each_rank(rank, size):
         "summoned": summoned(torch, cpu),
         "nested": nested(torch, rank, cpu),
         "imported": imported(torch, cpu),
+        "without rows": without_rows(torch, rank),
     }
     dist.destroy_process_group()
     return found
@@ -455,6 +482,11 @@ def test_outputs():
 def test_clipping_where_some_parameters_are_whole():
     for one in found():
         assert one["clipped"] == [True] * 8
+
+
+def test_parameters_without_elements():
+    for one in found():
+        assert one["without rows"] == [True] * 4
 
 
 def test_states():

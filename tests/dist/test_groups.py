@@ -110,6 +110,7 @@ def objects(torch, dist, rank, size):
     elif rank == 1:
         pair = [None, None]
         assert dist.recv_object_list(pair, 0) == 0 and pair == [1, "two"]
+    sealed_for_one_call(dist, rank)
     with pytest.raises(RuntimeError, match="in a block that waits at its end"):
         with dist.distributed_c10d._coalescing_manager():
             dist.all_gather_object(found, rank)
@@ -125,6 +126,19 @@ def objects(torch, dist, rank, size):
     dist.group.WORLD._trusted = False  # as on several machines
     with pytest.raises(dist.DistError, match="set FLAMBEAU_JOB_KEY"):
         dist.all_gather_object(before, rank)
+
+
+def sealed_for_one_call(dist, rank):
+    """What was sent by an earlier call is not taken for what a later one sends."""
+    from flambeau.distributed._sealed import opened, sealed
+
+    world = dist.group.WORLD
+    call, [data] = sealed(world, "kind", [{"rank": rank}])
+    assert opened(world, call, rank, data) == {"rank": rank}
+    later, _ = sealed(world, "kind", [None])
+    for wrong in later, call.replace("kind", "other"):
+        with pytest.raises(dist.DistError, match="is not unpickled"):
+            opened(world, wrong, rank, data)
 
 
 def received_on_a_device(torch):

@@ -74,23 +74,29 @@ def plan(sequence, columns):
 
 
 def trained(torch, mesh, sequence, columns):
-    """The largest difference of a parameter to one process after twenty steps."""
+    """The largest difference of a parameter after twenty steps to one process, and to data parallel
+    training of which each rank has a part of the batch."""
     from flambeau.distributed.tensor import DTensor
     from flambeau.distributed.tensor.parallel import parallelize_module
 
     net, ref = parallelize_module(model(torch), mesh, plan(sequence, columns)), model(torch)
-    made = [torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in (net, ref)]
+    ddp = torch.nn.parallel.DistributedDataParallel(model(torch))
+    rank, all_rows = mesh.get_local_rank(), slice(0, 4)
+    rows = all_rows, all_rows, slice(2 * rank, 2 * rank + 2)
+    made = [torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in (net, ref, ddp)]
     for step in range(STEPS):
         torch.manual_seed(step)
-        tokens, goal = torch.randint(0, 13, (3, 5)), torch.randint(0, 13, (3, 5))
-        for m, optimizer in zip((net, ref), made):
+        tokens, goal = torch.randint(0, 13, (4, 5)), torch.randint(0, 13, (4, 5))
+        for m, optimizer, own in zip((net, ref, ddp), made, rows):
             optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(m(tokens).flatten(0, 1), goal.flatten()).backward()
+            found = m(tokens[own]).flatten(0, 1)
+            torch.nn.functional.cross_entropy(found, goal[own].flatten()).backward()
             optimizer.step()
     worst, moved = 0.0, 0.0
-    for a, b, first in zip(net.parameters(), ref.parameters(), model(torch).parameters()):
+    models = net, ref, ddp, model(torch)
+    for a, b, c, first in zip(*(m.parameters() for m in models), strict=True):
         a = a.full_tensor() if isinstance(a, DTensor) else a
-        worst = max(worst, (a - b).abs().max().item())
+        worst = max(worst, (a - b).abs().max().item(), (a - c).abs().max().item())
         moved = max(moved, (b - first).abs().max().item())
     sizes = sum(p._local_tensor.numel() if isinstance(p, DTensor) else p.numel()
                 for p in net.layers.parameters())  # fmt: skip
@@ -131,6 +137,25 @@ def holder(torch, weight):
     module = torch.nn.Module()
     module.weight = weight
     return module
+
+
+def copied(torch, mesh):
+    """A copy computes with its own parameters, and gives them its own gradients."""
+    import copy
+
+    from flambeau.distributed.tensor.parallel import parallelize_module
+
+    net = parallelize_module(model(torch), mesh, plan(True, False))
+    tokens = torch.arange(10).reshape(2, 5)
+    before, other = net(tokens), copy.deepcopy(net)
+    seen = [torch.equal(other(tokens), before)]
+    with torch.no_grad():
+        for p in other.parameters():
+            p.to_local().zero_()
+    seen += [torch.equal(net(tokens), before), other(tokens).abs().max().item() == 0]
+    other(tokens).sum().backward()
+    seen += [all(p.grad is None for p in net.parameters()), other.head.bias.grad is not None]
+    return seen
 
 
 def prepared(torch, mesh):
@@ -182,6 +207,7 @@ def on_each_rank(rank, size):
         "sequence": trained(torch, mesh, True, False),
         "columns": trained(torch, mesh, False, True),
         "prepared": prepared(torch, mesh),
+        "copied": copied(torch, mesh),
         "warned": str(caught[0].message),
         "refused": [
             message(lambda: lay(nn.ReLU(), mesh, tp.ColwiseParallel()), NotImplementedError),
@@ -210,6 +236,11 @@ def test_with_fully_shard():
     for worst, share, refused in ranks.values(on_four, 4, timeout=90):
         assert worst < 1e-5 and 0.25 < share < 0.3
         assert "fully_shard of a module with DTensors is unsupported" in refused
+
+
+def test_a_copy_is_by_itself():
+    for one in found():
+        assert one["copied"] == [True] * 5
 
 
 def test_inputs_and_outputs():

@@ -21,6 +21,7 @@ void say(flam_dist_text* why, const char* text) {
 flam_dist_result kind_of(const std::exception& e) {
   const std::string text = e.what();
   const auto says = [&](const char* part) { return text.find(part) != text.npos; };
+  if (says("pair closure")) return FLAM_DIST_LOST;  // by a wait of somebody else's
   if (says("Timed out") || says("timed out") || says("timeout")) return FLAM_DIST_TIMEOUT;
   if (dynamic_cast<const gloo::IoException*>(&e)) return FLAM_DIST_LOST;
   return FLAM_DIST_FAILED;
@@ -68,10 +69,13 @@ flam_dist_result begin(void* communicator, const flam_dist_call* call, void** re
 
 flam_dist_result wait(void*, void* request, int64_t timeout_ms, int32_t* peer,
                       flam_dist_text* why) {
-  return guarded(why, [&] {
-    const bool over = flambeau::gloo_adaptor::wait(request, timeout_ms, peer);
-    return over ? FLAM_DIST_OK : FLAM_DIST_TIMEOUT;
+  bool stays = false;
+  const auto result = guarded(why, [&] {
+    stays = !flambeau::gloo_adaptor::wait(request, timeout_ms, peer);
+    return stays ? FLAM_DIST_TIMEOUT : FLAM_DIST_OK;
   });
+  // A request that is freed must not be taken for one that stays.
+  return timeout_ms == 0 && !stays && result == FLAM_DIST_TIMEOUT ? FLAM_DIST_LOST : result;
 }
 
 void abort(void* communicator) {
@@ -94,6 +98,7 @@ constexpr flam_dist_provider kProvider{
     .abi = FLAM_DIST_ABI,
     .name = "gloo",
     .on_streams = 0,
+    .takes_parts = 1,
     .make = make,
     .all_reduce = collective<run::all_reduce>,
     .reduce = collective<run::reduce>,

@@ -1,7 +1,9 @@
-// Sums made where all terms have come, and parts of different sizes. See exchange.h.
+// Sums made where all terms have come, and parts that go to and come from everywhere. See
+// exchange.h.
 #include "dist/gloo/exchange.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "dist/gloo/transfers.h"
@@ -28,6 +30,53 @@ void sum(const Communicator& c, const flam_dist_call& call, uint8_t* out, const 
   for (int r = 2; r < c.size(); r++) call.reduce(&call, out, out, term(r), n);
 }
 
+// Whom a rank sends to in its k-th turn, and from whom it receives: everyone else in one of them.
+int after(const Communicator& c, int k) { return (c.rank() + k) % c.size(); }
+int before(const Communicator& c, int k) { return (c.rank() + c.size() - k) % c.size(); }
+
+struct Piece {
+  uint8_t* data = nullptr;
+  size_t bytes = 0;
+};
+using Pieces = std::vector<Piece>;  // by rank
+
+Pieces pieces(const Communicator& c, const flam_dist_call& call, const void* whole,
+              const void* const* parts, const uint64_t* counts) {
+  Pieces all(c.size());
+  auto* at = const_cast<uint8_t*>(static_cast<const uint8_t*>(whole));
+  for (int r = 0; r < c.size(); r++) {
+    all[r].bytes = (counts ? counts[r] : call.count) * call.element_size;
+    all[r].data = parts ? const_cast<uint8_t*>(static_cast<const uint8_t*>(parts[r])) : at;
+    if (!parts) at += all[r].bytes;
+  }
+  return all;
+}
+
+// Gives each rank its piece and takes one of each, all under way at once. Pieces whose sizes two
+// ranks see differently have different slots: they never meet, and the call ends at its deadline
+// instead of with a piece that is short.
+void move(Communicator& c, const flam_dist_call& call, const Pieces& give, const Pieces& take) {
+  const auto where = [&](const Piece& piece) {
+    return slot(Slots::parts, call.tag ^ piece.bytes * 0x9e3779b97f4a7c15);
+  };
+  std::vector<Buffer> sent, received;
+  for (int k = 1; k < c.size(); k++) {
+    if (const Piece& piece = take[before(c, k)]; piece.bytes) {
+      received.push_back(c.buffer(piece.data, piece.bytes));
+      received.back()->recv(before(c, k), where(piece), 0, piece.bytes);
+    }
+    if (const Piece& piece = give[after(c, k)]; piece.bytes) {
+      sent.push_back(c.buffer(piece.data, piece.bytes));
+      sent.back()->send(after(c, k), where(piece), 0, piece.bytes);
+    }
+  }
+  const Piece &from = give[c.rank()], &to = take[c.rank()];
+  if (to.bytes && to.data != from.data) std::memmove(to.data, from.data, to.bytes);
+  const std::chrono::milliseconds limit(call.timeout_ms);
+  for (const Buffer& buffer : received) buffer->waitRecv(nullptr, limit);
+  for (const Buffer& buffer : sent) buffer->waitSend(nullptr, limit);
+}
+
 }  // namespace
 
 void exchange_and_sum(Communicator& c, const flam_dist_call& call) {
@@ -38,9 +87,8 @@ void exchange_and_sum(Communicator& c, const flam_dist_call& call) {
   const std::chrono::milliseconds limit(call.timeout_ms);
   const uint64_t where = slot(Slots::exchange, call.tag);
   for (int k = 1; k < c.size(); k++) {
-    const int to = (c.rank() + k) % c.size(), from = (c.rank() + c.size() - k) % c.size();
-    received->recv(from, where, from * bytes, bytes);
-    sent->send(to, where, 0, bytes);
+    received->recv(before(c, k), where, before(c, k) * bytes, bytes);
+    sent->send(after(c, k), where, 0, bytes);
   }
   for (int k = 1; k < c.size(); k++) received->waitRecv(nullptr, limit);
   // The sum may be made over what is sent; of more than two terms it would be before its turn.
@@ -51,12 +99,12 @@ void exchange_and_sum(Communicator& c, const flam_dist_call& call) {
 }
 
 void reduce_scatter(Communicator& c, const flam_dist_call& call) {
-  const size_t part = call.count * call.element_size;
+  const size_t part = call.count * call.element_size, stride = std::min(part, kSegment);
   const uint64_t step = kSegment / call.element_size;
-  const auto* in = static_cast<const uint8_t*>(call.in);
-  std::vector<uint8_t> terms(c.size() * std::min(part, kSegment));
-  const size_t stride = std::min(part, kSegment);
-  const Buffer sent = c.buffer(const_cast<uint8_t*>(in), part * c.size());
+  const Pieces in = pieces(c, call, call.in, call.in_parts, nullptr);
+  std::vector<uint8_t> terms(c.size() * stride);
+  std::vector<Buffer> sent;
+  for (const Piece& piece : in) sent.push_back(c.buffer(piece.data, part));
   const Buffer received = c.buffer(terms.data(), terms.size());
   const std::chrono::milliseconds limit(call.timeout_ms);
   const uint64_t where = slot(Slots::parts, call.tag);
@@ -64,56 +112,35 @@ void reduce_scatter(Communicator& c, const flam_dist_call& call) {
     const uint64_t n = std::min(step, call.count - begin);
     const size_t at = begin * call.element_size, bytes = n * call.element_size;
     for (int k = 1; k < c.size(); k++) {
-      const int to = (c.rank() + k) % c.size(), from = (c.rank() + c.size() - k) % c.size();
-      received->recv(from, where, from * stride, bytes);
-      sent->send(to, where, to * part + at, bytes);
+      received->recv(before(c, k), where, before(c, k) * stride, bytes);
+      sent[after(c, k)]->send(after(c, k), where, at, bytes);
     }
     for (int k = 1; k < c.size(); k++) received->waitRecv(nullptr, limit);
-    for (int k = 1; k < c.size(); k++) sent->waitSend(nullptr, limit);
-    sum(c, call, static_cast<uint8_t*>(call.out) + at, in + c.rank() * part + at, terms.data(),
-        stride, n);
+    for (int k = 1; k < c.size(); k++) sent[after(c, k)]->waitSend(nullptr, limit);
+    sum(c, call, static_cast<uint8_t*>(call.out) + at, in[c.rank()].data + at, terms.data(), stride,
+        n);
   }
 }
 
-// Parts whose sizes two ranks see differently have different slots: they never meet, and the call
-// ends at its deadline instead of with a part that is short.
+// Gloo has these with one piece of memory for all parts. Here ranks may differ in whether theirs
+// are apart.
+void all_gather(Communicator& c, const flam_dist_call& call) {
+  const Pieces own(c.size(), {const_cast<uint8_t*>(static_cast<const uint8_t*>(call.in)),
+                              call.count * call.element_size});
+  move(c, call, own, pieces(c, call, call.out, call.out_parts, nullptr));
+}
+
+void gather(Communicator& c, const flam_dist_call& call) {
+  Pieces own(c.size()), all(c.size());
+  own[call.peer] = {const_cast<uint8_t*>(static_cast<const uint8_t*>(call.in)),
+                    call.count * call.element_size};
+  if (c.rank() == call.peer) all = pieces(c, call, call.out, call.out_parts, nullptr);
+  move(c, call, own, all);
+}
+
 void all_to_all(Communicator& c, const flam_dist_call& call) {
-  struct Part {
-    size_t at, bytes;
-  };
-  const auto parts = [&](const uint64_t* counts) {
-    std::vector<Part> all;
-    size_t at = 0;
-    for (int r = 0; r < c.size(); r++) {
-      all.push_back({at, (counts ? counts[r] : call.count) * call.element_size});
-      at += all.back().bytes;
-    }
-    return all;
-  };
-  const auto where = [&](const Part& part) {
-    return slot(Slots::parts, call.tag ^ part.bytes * 0x9e3779b97f4a7c15);
-  };
-  const std::vector<Part> out = parts(call.out_counts), in = parts(call.in_counts);
-  auto* from_here = static_cast<uint8_t*>(const_cast<void*>(call.in));
-  auto* into = static_cast<uint8_t*>(call.out);
-  const Buffer sent = c.buffer(from_here, in.back().at + in.back().bytes);
-  const Buffer received = c.buffer(into, out.back().at + out.back().bytes);
-  const std::chrono::milliseconds limit(call.timeout_ms);
-  int sends = 0, receives = 0;
-  for (int k = 1; k < c.size(); k++) {
-    const int to = (c.rank() + k) % c.size(), from = (c.rank() + c.size() - k) % c.size();
-    if (const Part& part = out[from]; part.bytes) {
-      received->recv(from, where(part), part.at, part.bytes);
-      receives++;
-    }
-    if (const Part& part = in[to]; part.bytes) {
-      sent->send(to, where(part), part.at, part.bytes);
-      sends++;
-    }
-  }
-  std::copy_n(from_here + in[c.rank()].at, in[c.rank()].bytes, into + out[c.rank()].at);
-  while (receives--) received->waitRecv(nullptr, limit);
-  while (sends--) sent->waitSend(nullptr, limit);
+  move(c, call, pieces(c, call, call.in, call.in_parts, call.in_counts),
+       pieces(c, call, call.out, call.out_parts, call.out_counts));
 }
 
 }  // namespace flambeau::gloo_adaptor

@@ -1,14 +1,11 @@
-// Gloo's collectives called with bytes, and what Gloo has no call for made of its sends: short sums
-// in one exchange, sums of which each rank gets a part, and parts of different sizes. Ranks' terms
-// are added in the order of the ranks, so that a result does not depend on who came first and is
-// the same on all of them.
+// Gloo's collectives called with bytes; what Gloo has no call for is made of its sends in
+// exchange.cc. Ranks' terms are added in the order of the ranks, so that a result does not depend
+// on who came first and is the same on all of them.
 #include "dist/gloo/transfers.h"
 
-#include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
-#include <gloo/gather.h>
 #include <gloo/reduce.h>
 #include <gloo/scatter.h>
 
@@ -98,26 +95,13 @@ void broadcast(Communicator& c, const flam_dist_call& call) {
   ::gloo::broadcast(o);
 }
 
-void all_gather(Communicator& c, const flam_dist_call& call) {
-  auto o = options_of<::gloo::AllgatherOptions>(c, call);
-  o.setInput(input(call), bytes(call));
-  o.setOutput(output(call), bytes(call) * c.size());
-  ::gloo::allgather(o);
-}
-
-void gather(Communicator& c, const flam_dist_call& call) {
-  auto o = options_of<::gloo::GatherOptions>(c, call);
-  o.setInput(input(call), bytes(call));
-  if (c.rank() == call.peer) o.setOutput(output(call), bytes(call) * c.size());
-  o.setRoot(call.peer);
-  ::gloo::gather(o);
-}
-
 void scatter(Communicator& c, const flam_dist_call& call) {
   auto o = options_of<::gloo::ScatterOptions>(c, call);
   if (c.rank() == call.peer) {
     std::vector<Bytes*> parts(c.size());
-    for (int r = 0; r < c.size(); r++) parts[r] = input(call) + r * bytes(call);
+    for (int r = 0; r < c.size(); r++)
+      parts[r] = call.in_parts ? static_cast<Bytes*>(const_cast<void*>(call.in_parts[r]))
+                               : input(call) + r * bytes(call);
     o.setInputs(parts, bytes(call));
   }
   o.setOutput(output(call), bytes(call));

@@ -33,7 +33,7 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
     word, factor = words_of(op)
     tell_place()
     work = _given(
-        g, api.group_all_reduce(g._handle, tensors, word, factor, async_op), async_op, tensors
+        g, api.group_all_reduce(g._handle, tensors, word, factor, True), async_op, tensors
     )
     return work.get_future() if work else None
 
@@ -58,7 +58,7 @@ def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, asy
     work = None
     for i, given in enumerate(input_tensor_list):
         into = [outputs[i] for outputs in output_tensor_lists]
-        work = _given(g, api.group_all_gather(g._handle, into, given, async_op), async_op, into)
+        work = _given(g, api.group_all_gather(g._handle, into, given, True), async_op, into)
     return work.get_future() if work else None  # of the last: they end in their order
 
 

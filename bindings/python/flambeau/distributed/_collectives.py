@@ -9,17 +9,21 @@ from . import _checks
 from ._group import group_of, root_of, seconds
 from ._ops import ReduceOp, words_of
 from ._place import tell_place
-from ._work import Work
+from ._work import Work, wait_for
 
 _SUM = ReduceOp.SUM
 
 
-def _given(group, handle, async_op, results):
-    """What a collective returns for the work that it began."""
+def _given(group, handle, async_op, results, kind=Work):
+    """What a collective returns for the work that it began, which it waits for where the program
+    does not."""
     if group._collected is not None:
-        group._collected.append(Work(handle, group, results))
+        group._collected.append(kind(handle, group, results))
         return None
-    return Work(handle, group, results) if async_op else None
+    if async_op:
+        return kind(handle, group, results)
+    wait_for(handle)
+    return None
 
 
 def check_root(what, group, root):
@@ -38,9 +42,8 @@ def all_reduce(tensor, op=_SUM, group=None, async_op=False):
         return None
     word, factor = words_of(op)
     tell_place()
-    later = async_op or g._collected is not None
-    handle = api.group_all_reduce(g._handle, (tensor,), word, factor, later)
-    return _given(g, handle, True, (tensor,)) if later else None
+    handle = api.group_all_reduce(g._handle, (tensor,), word, factor, True)
+    return _given(g, handle, async_op, (tensor,))
 
 
 def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
@@ -51,8 +54,7 @@ def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
         return None
     root = root_of(g, src, group_src)
     tell_place()
-    later = async_op or g._collected is not None
-    return _given(g, api.group_broadcast(g._handle, (tensor,), root, later), later, (tensor,))
+    return _given(g, api.group_broadcast(g._handle, (tensor,), root, True), async_op, (tensor,))
 
 
 def reduce(tensor, dst=None, op=_SUM, group=None, async_op=False, group_dst=None):
@@ -63,9 +65,8 @@ def reduce(tensor, dst=None, op=_SUM, group=None, async_op=False, group_dst=None
         return None
     root, (word, factor) = root_of(g, dst, group_dst), words_of(op)
     tell_place()
-    later = async_op or g._collected is not None
     return _given(
-        g, api.group_reduce(g._handle, tensor, root, word, factor, later), later, (tensor,)
+        g, api.group_reduce(g._handle, tensor, root, word, factor, True), async_op, (tensor,)
     )
 
 
@@ -80,9 +81,8 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
     _checks.one_per_rank("all_gather", tensor_list, g._size)
     _checks.one_shape("all_gather", tensor_list, tensor)
     tell_place()
-    later = async_op or g._collected is not None
     return _given(
-        g, api.group_all_gather(g._handle, tensor_list, tensor, later), later, tensor_list
+        g, api.group_all_gather(g._handle, tensor_list, tensor, True), async_op, tensor_list
     )
 
 
@@ -94,35 +94,39 @@ def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=Fal
     if g is None:
         return None
     tell_place()
-    later, into = async_op or g._collected is not None, (output_tensor,)
-    return _given(g, api.group_all_gather(g._handle, into, input_tensor, later), later, into)
+    into = (output_tensor,)
+    return _given(g, api.group_all_gather(g._handle, into, input_tensor, True), async_op, into)
+
+
+def _rooted(what, name, role, tensor, values, group, root, group_root):
+    """The group, its root, and the list with one tensor per rank that the root has, and no other
+    rank; no group outside of it."""
+    _checks.tensor("tensor", tensor)
+    if values:
+        _checks.tensors(name, values)
+        _checks.one_dtype(tensor, *values)
+    g = group_of(group, what)
+    if g is None:
+        return None, None, ()
+    root = root_of(g, root, group_root, default=0)
+    if g._rank == root:
+        if not values:
+            raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
+        _checks.one_per_rank(name, values, g._size)
+        _checks.one_shape(name, values, tensor)
+    elif values:
+        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
+    return g, root, values or ()
 
 
 def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
     """Fills `gather_list` on rank `dst` (default 0) with every rank's tensor."""
-    _checks.tensor("tensor", tensor)
-    if gather_list:
-        _checks.tensors("gather_list", gather_list)
-        _checks.one_dtype(tensor, *gather_list)
-    g = group_of(group, "gather")
+    given = tensor, gather_list, group, dst, group_dst
+    g, root, into = _rooted("gather", "gather_list", "destination", *given)
     if g is None:
         return None
-    root = root_of(g, dst, group_dst, default=0)
-    _checked_list(g, root, "gather_list", "destination", gather_list, tensor)
     tell_place()
-    later, into = async_op or g._collected is not None, gather_list or ()
-    return _given(g, api.group_gather(g._handle, into, tensor, root, later), later, into)
-
-
-def _checked_list(group, root, name, role, values, one):
-    """A list with one tensor per rank on the root, and none on the others."""
-    if group._rank == root:
-        if not values:
-            raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
-        _checks.one_per_rank(name, values, group._size)
-        _checks.one_shape(name, values, one)
-    elif values:
-        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
+    return _given(g, api.group_gather(g._handle, into, tensor, root, True), async_op, into)
 
 
 def gather_single(tensor, gather_tensor=None, dst=None, group=None, async_op=False,
@@ -137,25 +141,18 @@ def gather_single(tensor, gather_tensor=None, dst=None, group=None, async_op=Fal
         wanted = "on the destination rank" if g._rank == root else "on no other rank"
         raise ValueError(f"Argument ``gather_tensor`` must be specified {wanted}.")
     tell_place()
-    later = async_op or g._collected is not None
     into = () if gather_tensor is None else (gather_tensor,)
-    return _given(g, api.group_gather(g._handle, into, tensor, root, later), later, into)
+    return _given(g, api.group_gather(g._handle, into, tensor, root, True), async_op, into)
 
 
 def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
     """Gives each rank its entry of rank `src`'s (default 0) `scatter_list`."""
-    _checks.tensor("tensor", tensor)
-    if scatter_list:
-        _checks.tensors("scatter_list", scatter_list)
-        _checks.one_dtype(tensor, *scatter_list)
-    g = group_of(group, "scatter")
+    given = tensor, scatter_list, group, src, group_src
+    g, root, parts = _rooted("scatter", "scatter_list", "source", *given)
     if g is None:
         return None
-    root = root_of(g, src, group_src, default=0)
-    _checked_list(g, root, "scatter_list", "source", scatter_list, tensor)
     tell_place()
-    later, given = async_op or g._collected is not None, scatter_list or ()
-    return _given(g, api.group_scatter(g._handle, tensor, given, root, later), later, (tensor,))
+    return _given(g, api.group_scatter(g._handle, tensor, parts, root, True), async_op, (tensor,))
 
 
 def reduce_scatter(output, input_list, op=_SUM, group=None, async_op=False):
@@ -170,9 +167,8 @@ def reduce_scatter(output, input_list, op=_SUM, group=None, async_op=False):
     _checks.one_shape("reduce_scatter", input_list, output)
     word, factor = words_of(op)
     tell_place()
-    later = async_op or g._collected is not None
-    handle = api.group_reduce_scatter(g._handle, output, input_list, word, factor, later)
-    return _given(g, handle, later, (output,))
+    handle = api.group_reduce_scatter(g._handle, output, input_list, word, factor, True)
+    return _given(g, handle, async_op, (output,))
 
 
 def reduce_scatter_tensor(output, input, op=_SUM, group=None, async_op=False):
@@ -184,9 +180,8 @@ def reduce_scatter_tensor(output, input, op=_SUM, group=None, async_op=False):
         return None
     word, factor = words_of(op)
     tell_place()
-    later = async_op or g._collected is not None
-    handle = api.group_reduce_scatter(g._handle, output, (input,), word, factor, later)
-    return _given(g, handle, later, (output,))
+    handle = api.group_reduce_scatter(g._handle, output, (input,), word, factor, True)
+    return _given(g, handle, async_op, (output,))
 
 
 def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
@@ -200,10 +195,9 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
     _checks.one_per_rank("all_to_all", output_tensor_list, g._size)
     _checks.one_per_rank("all_to_all", input_tensor_list, g._size)
     tell_place()
-    later = async_op or g._collected is not None
     lists = output_tensor_list, input_tensor_list
-    handle = api.group_all_to_all(g._handle, *lists, None, None, later)
-    return _given(g, handle, later, output_tensor_list)
+    handle = api.group_all_to_all(g._handle, *lists, None, None, True)
+    return _given(g, handle, async_op, output_tensor_list)
 
 
 def all_to_all_single(
@@ -219,9 +213,8 @@ def all_to_all_single(
     splits = [[int(n) for n in sizes] if sizes else None
               for sizes in (output_split_sizes, input_split_sizes)]  # fmt: skip
     tell_place()
-    later = async_op or g._collected is not None
-    handle = api.group_all_to_all(g._handle, (output,), (input,), *splits, later)
-    return _given(g, handle, later, (output,))
+    handle = api.group_all_to_all(g._handle, (output,), (input,), *splits, True)
+    return _given(g, handle, async_op, (output,))
 
 
 def barrier(group=None, async_op=False, device_ids=None, timeout=None):
@@ -233,15 +226,14 @@ def barrier(group=None, async_op=False, device_ids=None, timeout=None):
     tell_place()
     if timeout is not None:
         return _barrier_within(g, seconds(timeout), async_op)
-    later = async_op or g._collected is not None
-    return _given(g, api.group_barrier(g._handle, later), later, ())
+    return _given(g, api.group_barrier(g._handle, True), async_op, ())
 
 
 def _barrier_within(group, limit, async_op=False):
     """With a deadline of its own, so that its failure names who is missing."""
     api.group_set_timeout(group._handle, limit)
     try:
-        return _given(group, api.group_barrier(group._handle, async_op), async_op, ())
+        return _given(group, api.group_barrier(group._handle, True), async_op, ())
     finally:
         api.group_set_timeout(group._handle, group._timeout.total_seconds())
 

@@ -25,6 +25,7 @@ class ProcessGroup:
         self._trusted = trusted  # every rank is on this machine
         self._collected = None  # works of a block that waits for them together
         self._watched = None  # works that somebody wants to be told of
+        self._object_calls = {}  # how many there were by kind
         self.group_name, self.group_desc, self.bound_device_id = name, desc, device
 
     def rank(self):

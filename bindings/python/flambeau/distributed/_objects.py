@@ -4,7 +4,7 @@ from .._torch import empty, int64, tensor, uint8
 from . import _collectives as c
 from . import _pairs
 from ._group import group_of, root_of
-from ._sealed import as_bytes, as_tensor, carrier, check_lengths, opened, sealed
+from ._sealed import as_bytes, as_tensor, call_of, carrier, check_lengths, opened, sealed
 
 
 def _group_of(group, what):
@@ -31,8 +31,8 @@ def _lengths(group, kind, own, device):
     return check_lengths(kind, all_of_them.tolist())
 
 
-def _opened_rows(group, kind, rows, lengths):
-    return [opened(group, kind, rank, as_bytes(row, n))
+def _opened_rows(group, call, rows, lengths):
+    return [opened(group, call, rank, as_bytes(row, n))
             for rank, (row, n) in enumerate(zip(rows, lengths))]  # fmt: skip
 
 
@@ -44,12 +44,12 @@ def all_gather_object(object_list, obj, group=None, weights_only=False):
     _unsupported(weights_only)
     _room("all_gather_object", object_list, g)
     kind, device = "all_gather_object", carrier(g)
-    data = sealed(g, kind, obj)
+    call, [data] = sealed(g, kind, [obj])
     lengths = _lengths(g, kind, len(data), device)
     most = max(lengths)
     rows = empty(g._size, most, dtype=uint8, device=device)
     c.all_gather_into_tensor(rows, as_tensor(data, device, most), g)
-    object_list[: g._size] = _opened_rows(g, kind, rows, lengths)
+    object_list[: g._size] = _opened_rows(g, call, rows, lengths)
 
 
 def _room(kind, objects, group):
@@ -77,13 +77,13 @@ def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=
         raise ValueError(
             "Argument ``object_gather_list`` must NOT be specified on non-destination ranks."
         )
-    data = sealed(g, kind, obj)
+    call, [data] = sealed(g, kind, [obj])
     lengths = _lengths(g, kind, len(data), device)
     most = max(lengths)
     rows = empty(g._size, most, dtype=uint8, device=device) if receives else None
     c.gather_single(as_tensor(data, device, most), rows, group=g, group_dst=root)
     if receives:
-        object_gather_list[: g._size] = _opened_rows(g, kind, rows, lengths)
+        object_gather_list[: g._size] = _opened_rows(g, call, rows, lengths)
 
 
 def _split(data, lengths):
@@ -96,15 +96,15 @@ def _split(data, lengths):
 
 def _packed(group, kind, objects, device):
     """Objects as a tensor of their lengths and one of their bytes."""
-    pieces = [sealed(group, kind, obj) for obj in objects]
+    _, pieces = sealed(group, kind, objects)
     lengths = tensor([len(piece) for piece in pieces], dtype=int64, device=device)
     return lengths, as_tensor(b"".join(pieces), device)
 
 
-def _unpacked(group, kind, sender, objects, lengths, data):
+def _unpacked(group, call, sender, objects, lengths, data):
     """Leaves what came as `_packed` in a list, whole or not at all."""
     found = as_bytes(data, data.numel())
-    objects[:] = [opened(group, kind, sender, piece) for piece in _split(found, lengths)]
+    objects[:] = [opened(group, call, sender, piece) for piece in _split(found, lengths)]
 
 
 def _some(kind, objects):
@@ -127,12 +127,12 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
         for part in _packed(g, kind, object_list, device):
             c.broadcast(part, group=g, group_src=root)
         return
-    sizes = empty(len(object_list), dtype=int64, device=device)
+    call, sizes = call_of(g, kind), empty(len(object_list), dtype=int64, device=device)
     c.broadcast(sizes, group=g, group_src=root)
     lengths = check_lengths(kind, sizes.tolist())
     data = empty(sum(lengths), dtype=uint8, device=device)
     c.broadcast(data, group=g, group_src=root)
-    _unpacked(g, kind, root, object_list, lengths, data)
+    _unpacked(g, call, root, object_list, lengths, data)
 
 
 def scatter_object_list(scatter_object_output_list, scatter_object_input_list=None, src=None,
@@ -155,16 +155,18 @@ def scatter_object_list(scatter_object_output_list, scatter_object_input_list=No
             raise RuntimeError(
                 f"{kind}: expected a list with one object per rank ({g._size}), got {len(given)}"
             )
-        pieces = [sealed(g, kind, obj) for obj in given]
+        call, pieces = sealed(g, kind, given)
         widest = max(map(len, pieces))
         sizes = tensor([[len(p), widest] for p in pieces], dtype=int64, device=device)
         rows = [as_tensor(piece, device, widest) for piece in pieces]
         sizes = list(sizes)
+    else:
+        call = call_of(g, kind)
     c.scatter(most, sizes, group=g, group_src=root)
     n, widest = check_lengths(kind, most.tolist())
     data = empty(widest, dtype=uint8, device=device)
     c.scatter(data, rows, group=g, group_src=root)
-    scatter_object_output_list[0] = opened(g, kind, root, as_bytes(data, min(n, widest)))
+    scatter_object_output_list[0] = opened(g, call, root, as_bytes(data, min(n, widest)))
 
 
 def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None,
@@ -188,13 +190,14 @@ def recv_object_list(object_list, src=None, group=None, device=None, group_src=N
         return -1
     _unsupported(weights_only)
     _some("recv_object_list", object_list)
-    kind, device = f"object list to {g._rank}", carrier(g, device)
+    device = carrier(g, device)
     source = None if src is None and group_src is None else root_of(g, src, group_src)
     sizes = empty(len(object_list), dtype=int64, device=device)
     rank = _pairs.recv(sizes, group=g, group_src=source)
+    sender = g._ranks.index(rank)
+    call = call_of(g, f"object list to {g._rank}", sender)
     lengths = check_lengths("recv_object_list", sizes.tolist())
     data = empty(sum(lengths), dtype=uint8, device=device)
-    sender = g._ranks.index(rank)
     _pairs.recv(data, group=g, group_src=sender)
-    _unpacked(g, kind, sender, object_list, lengths, data)
+    _unpacked(g, call, sender, object_list, lengths, data)
     return rank

@@ -1,7 +1,7 @@
 """Objects on their way between ranks: pickles, each after an HMAC-SHA256 under the job's key.
 Unpickling runs what a pickle says, so it happens only to what the expected rank of this job has
-made, for a call of that kind in that group: the same call or an earlier one. A job without a key is
-one whose ranks are all on one machine."""
+made for this very call in that group: its kind and which one of them it is are sealed too. A job
+without a key is one whose ranks are all on one machine."""
 
 import hashlib
 import hmac
@@ -31,27 +31,40 @@ def _key(group):
     return key.encode()
 
 
-def _seal(group, kind, sender, data):
-    about = f"{group.group_name} {kind} {sender} {len(data)}\n".encode()
+def call_of(group, kind, sender=None):
+    """The name of the call of that kind that this rank makes now, the same on all ranks that take
+    part; what comes from a `sender` alone is counted by it."""
+    n = group._object_calls.get((kind, sender), 0) + 1
+    group._object_calls[kind, sender] = n
+    return f"{kind} #{n}"
+
+
+def _seal(group, call, sender, data):
+    about = f"{group.group_name} {call} {sender} {len(data)}\n".encode()
     made = hmac.new(_key(group), about, hashlib.sha256)
     made.update(data)
     return made.digest()
 
 
-def sealed(group, kind, obj):
-    """The bytes of an object that this rank sends by a call of that kind."""
-    data = pickle.dumps(obj)
-    if len(data) > _MOST - _SEAL:
-        raise ValueError(f"{kind}: an object of {len(data)} bytes is larger than {_MOST - _SEAL}")
-    return _seal(group, kind, group._rank, data) + data
+def sealed(group, kind, objects):
+    """The name of the call by which this rank sends objects, and the bytes of each. Objects that
+    cannot be sent are no call."""
+    pickles = [pickle.dumps(obj) for obj in objects]
+    for data in pickles:
+        if len(data) > _MOST - _SEAL:
+            raise ValueError(
+                f"{kind}: an object of {len(data)} bytes is larger than {_MOST - _SEAL}"
+            )
+    call = call_of(group, kind)
+    return call, [_seal(group, call, group._rank, data) + data for data in pickles]
 
 
-def opened(group, kind, sender, data):
+def opened(group, call, sender, data):
     """The object in what rank `sender` of the group sent, `bytes` or the like."""
     seal, data = bytes(data[:_SEAL]), bytes(data[_SEAL:])
-    if not hmac.compare_digest(seal, _seal(group, kind, sender, data)):
+    if not hmac.compare_digest(seal, _seal(group, call, sender, data)):
         raise DistError(
-            f"{kind}: what came as an object of rank {sender} was not made by it with this job's "
+            f"{call}: what came as an object of rank {sender} was not made by it with this job's "
             "key, and is not unpickled\n  see that all ranks have the same FLAMBEAU_JOB_KEY and "
             "call the same object collectives in the same order"
         )

@@ -3,6 +3,7 @@
 import atexit
 import os
 
+from .._errors import DistNetworkError, FileError
 from .._gen import api
 from . import _mpi
 from ._backend import Backend
@@ -50,6 +51,15 @@ def _bound(device_id):
     )
 
 
+def _met(init_method, *options):
+    try:
+        return api.group_init(init_method, *options)
+    except FileError as error:
+        if init_method.startswith("file://"):
+            raise
+        raise DistNetworkError(str(error)) from None  # torch's class for a port that is taken
+
+
 def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1,
                        store=None, group_name="", pg_options=None, device_id=None, _ranks=None,
                        enable_reconfigure=False):  # fmt: skip
@@ -69,7 +79,7 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
         _mpi.look_beside_python()
     if store is None:
         init_method = init_method or "env://"
-        handle = api.group_init(init_method, given, limit, int(rank), int(world_size))
+        handle = _met(init_method, given, limit, int(rank), int(world_size))
         if given == "mpi":
             _mpi.share_key(handle)
     else:

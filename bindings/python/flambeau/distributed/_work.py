@@ -1,9 +1,29 @@
 """`Work`: a collective that was begun. It keeps its tensors until it has ended, fails with the same
 error as often as it is asked, and makes a future for those who do not want to wait."""
 
+import math
+import time
+
+from .._errors import CollectiveTimeoutError
 from .._gen import api
 from ..futures import Future
 from ._group import seconds
+
+_PART = 0.5  # seconds without a look at Python's signals
+
+
+def wait_for(handle, timeout=None):
+    """Waits for a collective by parts, between which Ctrl-C raises; the collective then goes on."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while True:
+        left = math.inf if deadline is None else max(deadline - time.monotonic(), 0.0)
+        try:
+            return api.work_wait(handle, min(left, _PART))
+        except CollectiveTimeoutError:
+            if api.work_done(handle):
+                return api.work_wait(handle)  # raises what it failed with
+            if left <= _PART:
+                raise
 
 
 class Work:
@@ -15,10 +35,12 @@ class Work:
     def wait(self, timeout=None):
         """Returns True when it has ended; raises what it failed with. Of tensors on a device it is
         the current stream that waits."""
-        api.work_wait(self._handle, -1 if timeout is None else seconds(timeout))
+        wait_for(self._handle, None if timeout is None else seconds(timeout))
         return True
 
-    synchronize = wait
+    def synchronize(self):
+        """As `wait`."""
+        self.wait()
 
     def is_completed(self):
         """Whether it has ended, well or not."""
@@ -52,6 +74,15 @@ class Work:
     def get_future(self):
         """A future of the tensors that it writes."""
         return _WorkFuture(self)
+
+
+class Transfer(Work):
+    """A send or a receive, which is waited for in one piece: to ask again and again costs a thread
+    each time."""
+
+    def wait(self, timeout=None):
+        api.work_wait(self._handle, -1 if timeout is None else seconds(timeout))
+        return True
 
 
 class Together:

@@ -7,6 +7,13 @@ from dataclasses import dataclass
 from ... import _refused
 from ..._types import dtype
 
+__all__ = (
+    "BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig "
+    "LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig "
+    "ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig "
+    "StateDictType"
+).split()
+
 
 class ShardingStrategy(enum.Enum):
     """Parameters in parts between forward and backward, or whole there; copies of the parts."""

@@ -110,7 +110,7 @@ class ShardedParam:
         grad = None if self.whole is None else self.whole.grad
         if grad is not None:
             self.whole.grad = None
-            grad = grad.detach().to(dtype or self.part.dtype)
+            grad = grad.detach().to(dtype or grad.dtype)
             self.kept = grad if self.kept is None else self.kept.add_(grad)
         found, self.kept = self.kept, None
         return found

@@ -138,7 +138,7 @@ class ParamGroup:
         params = [p for p, _ in pairs]
         while pairs:
             p, grad = pairs.pop(0)
-            for rank, rows in enumerate(grad.reshape(p.shape[0], -1).split(p.rows)):
+            for rank, rows in enumerate(grad.reshape(p.shape[0], p.row).split(max(p.rows, 1))):
                 table[rank, at : at + rows.numel()].copy_(rows.reshape(-1))
             at += p.padded
         own = empty(width, dtype=dtype, device=self.device)

@@ -14,21 +14,13 @@ from .._group import group_of, world
 from ..device_mesh import DeviceMesh
 from ..tensor._distribute import distribute_tensor
 from ..tensor._dtensor import DTensor
-from ._first_form import (  # noqa: F401, also those that programs import from here
+from ._first_form import *  # noqa: F403, what programs import from here
+from ._first_form import (
     LOCAL_WHY,
     STATES_WHY,
-    BackwardPrefetch,
-    CPUOffload,
-    FullOptimStateDictConfig,
     FullStateDictConfig,
-    LocalOptimStateDictConfig,
-    LocalStateDictConfig,
-    MixedPrecision,
-    OptimStateDictConfig,
-    ShardedOptimStateDictConfig,
     ShardedStateDictConfig,
     ShardingStrategy,
-    StateDictConfig,
     StateDictType,
 )
 from ._fully_shard import FSDPModule, fully_shard

@@ -1,12 +1,25 @@
 """How a module is laid over the ranks of a mesh: by columns, by rows, or with its input cut along
 the sequence; and how inputs and outputs of other modules lie."""
 
+from types import MethodType
+
 from ...._tensor import Tensor
 from ....nn.parameter import Parameter
 from ..._placements import Partial, Placement, Replicate, Shard
 from .._distribute import distribute_tensor
 from .._dtensor import DTensor
 from ._layers import by_columns, by_rows, check, local, summed
+
+
+def _runs(module, forward):
+    """Gives a module another forward, as a method: a copy of the module has it of its own."""
+    module.forward = MethodType(forward, module)
+
+
+def _forward_of(module):
+    """What the module has for its forward, as a function of it or of a copy."""
+    now = module.forward
+    return now.__func__ if getattr(now, "__self__", None) is module else lambda _, x: now(x)
 
 
 class ParallelStyle:
@@ -51,7 +64,7 @@ class _LayerParallel(ParallelStyle):
         check(module, type(self).__name__)
         embeds = hasattr(module, "num_embeddings")
         _shard(module, device_mesh, self._parts(embeds), self.src_data_rank)
-        module.forward = lambda x: self._run(module, x, device_mesh, embeds)
+        _runs(module, lambda module, x: self._run(module, x, device_mesh, embeds))
         return module
 
     def _out(self, found, mesh, layout):
@@ -133,20 +146,20 @@ class SequenceParallel(ParallelStyle):
 
     def _apply(self, module, device_mesh):
         _shard(module, device_mesh, {}, self.src_data_rank)
-        run, mesh, d = module.forward, device_mesh, self.sequence_dim
+        run, mesh, d = _forward_of(module), device_mesh, self.sequence_dim
 
-        def forward(x):
+        def forward(module, x):
             x = laid(x, mesh, Shard(d), Shard(d))
             held = dict(module._parameters)
             try:
                 for name, p in held.items():
                     module._parameters[name] = summed(local(p), mesh)
-                found = run(local(x))
+                found = run(module, local(x))
             finally:
                 module._parameters.update(held)
             return _as_asked(x._with_local(found, shape=_like(x, found, d)), self.use_local_output)
 
-        module.forward = forward
+        _runs(module, forward)
         return module
 
 
