@@ -44,9 +44,9 @@ FLAM_API FLAM_BLOCKS flam_bool flam_backend_is_available(const char *backend);
 /** Options of `flam_group_new`. */
 typedef struct flam_group_new_options {
   size_t struct_size; /**< sizeof(flam_group_new_options) */
-  /** what moves the bytes: `gloo`, `nccl` (tensors of GPUs; of simulated ones Gloo does it), `mpi`,
-   *  `local` (ranks that are threads of one process, over one `flam_store_hash`), by kind of device
-   *  as in `cpu:gloo,cuda:nccl`; default `gloo` */
+  /** what moves the bytes: `gloo`, `nccl` (tensors of GPUs, on their streams; of simulated ones
+   * Gloo does it), `mpi`, `local` (ranks that are threads of one process, over one
+   * `flam_store_hash`), by kind of device as in `cpu:gloo,cuda:nccl`; default `gloo` */
   const char *backend FLAM_DEFAULT("gloo");
   /** for reports and the store's keys, without white space; default: `world` */
   const char *name FLAM_DEFAULT("");
@@ -61,8 +61,7 @@ typedef struct flam_group_new_options {
  * - returns: the group.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a rank out of range or an unknown backend;
  *   `FLAM_ERROR_COLLECTIVE_TIMEOUT` where not all came in time; `FLAM_ERROR_PEER_LOST`;
- *   `FLAM_ERROR_LIBRARY_MISSING` where the backend is not installed; `FLAM_ERROR_UNSUPPORTED` for
- *   `nccl` on GPUs that are not simulated.
+ *   `FLAM_ERROR_LIBRARY_MISSING` where the backend is not installed.
  */
 FLAM_API FLAM_BLOCKS flam_group *flam_group_new(
     const flam_store *store, int64_t rank, int64_t size, const flam_group_new_options *options);
@@ -150,7 +149,7 @@ FLAM_API const char *flam_group_name(const flam_group *group);
 FLAM_API flam_status flam_group_set_timeout(const flam_group *group, double timeout);
 
 /** Ends this process's part in the job: from now on it may end without being missed, and every call
- * in its groups fails. It waits for no other rank.
+ * in its groups fails. It waits for no other rank, but for what is under way on GPUs.
  *
  * - `group`: the group of the job, or one of its parts.
  * - returns: `FLAM_OK`.
@@ -365,6 +364,26 @@ typedef struct flam_group_recv_options {
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_recv(
     const flam_group *group, flam_tensor *tensor, const flam_group_recv_options *options);
+
+/** From now on this thread's sends and receives in the group begin together, at
+ * `flam_group_end_coalescing`, where they are on GPUs: those between two ranks as one, so that the
+ * order in which each of them names these does not matter.
+ *
+ * - `group`: the group.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the group's transfers are collected already.
+ */
+FLAM_API flam_status flam_group_start_coalescing(const flam_group *group);
+
+/** Begins what was collected since `flam_group_start_coalescing`. Their works can be waited for
+ * from now on.
+ *
+ * - `group`: the group.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where this thread collects nothing; as of
+ *   `flam_group_send`.
+ */
+FLAM_API FLAM_BLOCKS flam_status flam_group_end_coalescing(const flam_group *group);
 
 /* ---- works ----------------------------------------------------------------------------------- */
 

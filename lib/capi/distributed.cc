@@ -130,6 +130,9 @@ Ref<flam_work> group_recv(const flam_group* group, const Tensor& tensor, int64_t
   return handle(dist::recv(of(group), tensor, from, tag));
 }
 
+void group_start_coalescing(const flam_group* group) { of(group).start_coalescing(); }
+void group_end_coalescing(const flam_group* group) { of(group).end_coalescing(); }
+
 bool work_done(const flam_work* work) { return work->work->done(); }
 void work_wait(const flam_work* work, double timeout) {
   if (timeout < 0)

@@ -133,13 +133,22 @@ bool query(Stream s) {
   return true;
 }
 
-AfterWait after_wait = nullptr;
+AfterWait after_wait = nullptr, after_wait_of_collectives = nullptr;
+
+namespace {
+
+void report_after_wait(Device d) {
+  if (after_wait) after_wait(d);
+  if (after_wait_of_collectives) after_wait_of_collectives(d);
+}
+
+}  // namespace
 
 void synchronize(Stream s) {
   if (s.device.is_cpu()) return;
   const probe::Span span(probe::Kind::wait, "synchronize");
   hal::call<&Table::stream_synchronize>(s.device, "stream synchronize", native_stream(s));
-  if (after_wait) after_wait(s.device);
+  report_after_wait(s.device);
 }
 
 void synchronize(Device d) {
@@ -147,7 +156,7 @@ void synchronize(Device d) {
   if (d.is_cpu()) return;
   const probe::Span span(probe::Kind::wait, "synchronize");
   hal::call<&Table::synchronize>(d, "device synchronize");
-  if (after_wait) after_wait(d);
+  report_after_wait(d);
 }
 
 void wait_stream(Stream waiting, Stream awaited) {

@@ -31,8 +31,8 @@ class StreamScope {
 };
 
 // Called when a wait for a device has ended: throws what its kernels reported meanwhile. Set by the
-// layer that has such reports.
+// layer that has such reports; likewise what the collectives of other processes have.
 using AfterWait = void (*)(Device d);
-extern AfterWait after_wait;
+extern AfterWait after_wait, after_wait_of_collectives;
 
 }  // namespace flambeau

@@ -20,16 +20,25 @@ constexpr double kPatience = 3;
 FLAM_THREAD_LOCAL const char* t_place = nullptr;
 const Carried<const char*> carried_place([]() -> const char*& { return t_place; });
 
-struct KeyValues {
-  Ref<Store> store;
-  Millis timeout;
+}  // namespace
+
+void set_place(std::string_view place) {
+  if (t_place && place == t_place) return;  // a loop says the same each time
+  t_place = place.empty() ? nullptr : intern(place);
+}
+const char* place() { return t_place; }
+
+// A part of the store for communicators, which some of them use for as long as they live.
+struct Group::Keys {
+  const Ref<Store> store;
+  const flam_dist_store table{this, set, get};
 
   static flam_dist_result result_of(const Error& e) {
     return e.code == Code::collective_timeout ? FLAM_DIST_TIMEOUT : FLAM_DIST_LOST;
   }
   static flam_dist_result set(void* user, const char* key, const void* data, size_t size) {
     try {
-      static_cast<KeyValues*>(user)->store->set(key, {static_cast<const char*>(data), size});
+      static_cast<Keys*>(user)->store->set(key, {static_cast<const char*>(data), size});
       return FLAM_DIST_OK;
     } catch (const Error& e) {
       return result_of(e);
@@ -38,7 +47,7 @@ struct KeyValues {
   static flam_dist_result get(void* user, const char* key, int64_t timeout_ms, void* into,
                               void (*take)(void*, const void*, size_t)) {
     try {
-      const std::string value = static_cast<KeyValues*>(user)->store->get(key, Millis(timeout_ms));
+      const std::string value = static_cast<Keys*>(user)->store->get(key, Millis(timeout_ms));
       take(into, value.data(), value.size());
       return FLAM_DIST_OK;
     } catch (const Error& e) {
@@ -46,14 +55,6 @@ struct KeyValues {
     }
   }
 };
-
-}  // namespace
-
-void set_place(std::string_view place) {
-  if (t_place && place == t_place) return;  // a loop says the same each time
-  t_place = place.empty() ? nullptr : intern(place);
-}
-const char* place() { return t_place; }
 
 Group::Group(Ref<World> world, std::vector<int32_t> ranks, int rank, std::string key,
              GroupOptions options)
@@ -67,7 +68,9 @@ Group::Group(Ref<World> world, std::vector<int32_t> ranks, int rank, std::string
 }
 
 // Who destroys a group waits for no other rank: what is still under way is ended.
+// But for calls on GPUs, which a program that has waited for them takes for done.
 Group::~Group() {
+  if (streams_) streams_->drain();
   world_->remove(this);
   {
     const std::lock_guard lock(mutex_);
@@ -86,6 +89,8 @@ Group::~Group() {
   }
   sweep(true);
   if (communicator_) provider_->destroy(communicator_);
+  streams_.reset();
+  forget_failures(this);
 }
 
 void Group::abandon(void* request, Staged memory) {
@@ -156,36 +161,46 @@ Ref<Group> Group::split(const std::vector<int32_t>& ranks, GroupOptions options)
   }
   auto group = Ref<Group>::adopt(
       new Group(world_, std::move(of_world), own, std::move(key), std::move(options)));
-  if (own >= 0) group->connect(communicator_);
+  if (own >= 0) group->connect(this);
   return group;
 }
 
-void Group::connect(void* parent) {
-  const Ref<Store> part = prefix_store(cat_text("group/", key_), world_->store_ref());
-  KeyValues values{part, options_.timeout};
-  const flam_dist_store table{&values, KeyValues::set, KeyValues::get};
+void Group::connect(const Group* parent) {
+  keys_ = std::make_unique<Keys>(prefix_store(cat_text("group/", key_), world_->store_ref()));
   backend_ = backend(options_.backend, size());
   provider_ = backend_.provider;
-  const std::string address = world_->store().local_address();
-  const flam_dist_members members{
-      rank_, size(), ranks_.data(), &table, address.c_str(), options_.timeout.count(), parent};
-  flam_dist_text why{};
-  const auto result = provider_->make(&members, &communicator_, &why);
-  if (result != FLAM_DIST_OK) {
-    communicator_ = nullptr;
-    const bool wrong = result == FLAM_DIST_FAILED || result == FLAM_DIST_UNSUPPORTED;
-    throw Error(result == FLAM_DIST_TIMEOUT ? Code::collective_timeout
-                : wrong                     ? Code::invalid_argument
-                                            : Code::peer_lost,
-                cat_text("the group \"", options_.name, "\" of ", size(),
-                         " ranks was not made: ", why.text),
-                cat_text("backend ", provider_->name, ", rank ", rank_, ", timeout ",
-                         options_.timeout.count() / 1000.0, " s", world_->lost_among(ranks_)),
-                wrong ? ""
-                      : "see that all ranks run, with the same MASTER_ADDR, MASTER_PORT and "
-                        "WORLD_SIZE");
+  if (provider_) {
+    const bool alike = parent && parent->provider_ == provider_;
+    communicator_ = communicator_of(*provider_, alike ? parent->communicator_ : nullptr);
+  }
+  if (backend_.streams) {
+    void* const all = parent && parent->streams_ ? parent->streams_->communicator() : nullptr;
+    streams_ = std::make_unique<StreamCalls>(*this, *backend_.streams,
+                                             communicator_of(*backend_.streams, all));
   }
   world_->add(this);
+}
+
+void* Group::communicator_of(const flam_dist_provider& provider, void* parent) {
+  const std::string address = world_->store().local_address();
+  const flam_dist_members members{rank_,         size(),          ranks_.data(),
+                                  &keys_->table, address.c_str(), options_.timeout.count(),
+                                  parent};
+  void* made = nullptr;
+  flam_dist_text why{};
+  const auto result = provider.make(&members, &made, &why);
+  if (result == FLAM_DIST_OK) return made;
+  const bool wrong = result == FLAM_DIST_FAILED || result == FLAM_DIST_UNSUPPORTED;
+  throw Error(
+      result == FLAM_DIST_TIMEOUT ? Code::collective_timeout
+      : wrong                     ? Code::invalid_argument
+                                  : Code::peer_lost,
+      cat_text("the group \"", options_.name, "\" of ", size(), " ranks was not made: ", why.text),
+      cat_text("backend ", provider.name, ", rank ", rank_, ", timeout ",
+               options_.timeout.count() / 1000.0, " s", world_->lost_among(ranks_)),
+      wrong ? ""
+            : "see that all ranks run, with the same MASTER_ADDR, MASTER_PORT and "
+              "WORLD_SIZE");
 }
 
 void Group::set_timeout(Millis t) { timeout_ms_ = t.count(); }
@@ -199,6 +214,29 @@ void Group::throw_if_over() const {
 void Group::check_goes_on() const {
   const std::lock_guard lock(mutex_);
   throw_if_over();
+}
+
+std::exception_ptr Group::why_over() const {
+  try {
+    check_goes_on();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return std::make_exception_ptr(Error(Code::invalid_argument, "the group was ended"));
+}
+
+uint64_t Group::next_call(const What& what) {
+  const std::lock_guard lock(mutex_);
+  throw_if_over();
+  const std::lock_guard shown(now_mutex_);
+  now_ = {++sequence_, what, t_place, Clock::now(), false};
+  return sequence_;
+}
+
+// Of a call on a stream: unless another one was begun since.
+void Group::note_end(uint64_t sequence) {
+  const std::lock_guard lock(now_mutex_);
+  if (now_.sequence == sequence && !now_.under_way) now_.at = Clock::now();
 }
 
 static const Tensor* first_operand(const Call& call) {
@@ -229,8 +267,15 @@ static std::optional<Event> after_operands(const Call& call) {
   return event;
 }
 
+// A call without tensors is the host's where that has a provider.
+bool Group::is_on_streams(const Call& call) const {
+  const Tensor* first = first_operand(call);
+  return streams_ && (first ? !first->device().is_cpu() : !provider_);
+}
+
 Ref<Work> Group::run(Call call, bool async) {
   check_device(call);
+  if (is_on_streams(call)) return streams_->run(std::move(call), async);
   auto work = make_ref<Work>();
   std::unique_lock lock(mutex_);
   throw_if_over();
@@ -301,6 +346,12 @@ void Group::perform(Task& task) {
 }
 
 Group::Now Group::now() const {
+  if (const Ref<StreamWork> work = streams_ ? streams_->oldest() : nullptr) {
+    const std::chrono::duration<double> since = Clock::now() - work->began;
+    const uint64_t tag = work->sequence ? work->what.tag(work->sequence) : 0;
+    return {work->sequence, tag, work->what.text(), work->place ? work->place : "",
+            since.count(),  true};
+  }
   const std::lock_guard lock(now_mutex_);
   const auto& shown = pair_.under_way && !now_.under_way ? pair_ : now_;
   if (!shown.sequence && !shown.under_way) return {};
@@ -322,7 +373,10 @@ void Group::miss(Error error) {
   if (!leaver_) leaver_ = std::move(error);
 }
 
-void Group::leave() { world_->leave(); }
+void Group::leave() {
+  if (streams_) streams_->drain();
+  world_->leave();
+}
 
 void Group::hurry() {
   const Now call = now();
@@ -335,13 +389,15 @@ void Group::hurry() {
 }
 
 void Group::abort_calls() {
-  if (!communicator_ || std::exchange(aborted_, true)) return;
-  provider_->abort(communicator_);
+  if (std::exchange(aborted_, true)) return;
+  if (communicator_) provider_->abort(communicator_);
+  if (streams_) streams_->abort();
 }
 
 void Group::explain(uint64_t sequence, const What& what, Millis timeout, flam_dist_result result,
                     const char* why) {
   const std::string text = what.pairwise() ? what.text() : cat_text(what.text(), " #", sequence);
+  check(result != FLAM_DIST_UNSUPPORTED, Code::unsupported, what.text(), ": ", why);
   {
     const std::lock_guard lock(mutex_);
     throw_if_over();
@@ -361,7 +417,17 @@ Ref<Work> Group::begin(Call call) {
     const std::lock_guard lock(mutex_);
     throw_if_over();
   }
+  if (is_on_streams(call)) return streams_->transfer(std::move(call));
   return begin_pair(Ref<Group>::share(this), std::move(call));
+}
+
+void Group::start_coalescing() {
+  check_goes_on();
+  if (streams_) streams_->start_coalescing();
+}
+
+void Group::end_coalescing() {
+  if (streams_) streams_->end_coalescing();
 }
 
 }  // namespace flambeau::dist

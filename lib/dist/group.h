@@ -1,11 +1,13 @@
 // A group of ranks that call the same collectives in the same order. A call that waits runs on the
 // caller's thread where nothing else is under way, else all run one after another on a thread of
-// the group's own, so that their order is that of the program. After a failure the group is over:
-// every further call fails with the same error, and nobody waits for anything.
+// the group's own, so that their order is that of the program; what a provider enqueues on the
+// streams of GPUs (stream_calls.h) waits for none of them. After a failure the group is over: every
+// further call fails with the same error, and nobody waits for anything.
 #pragma once
 #include <atomic>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@
 #include "dist/providers.h"
 #include "dist/staging.h"
 #include "dist/store.h"
+#include "dist/stream_calls.h"
 #include "dist/work.h"
 #include "dist/world.h"
 
@@ -50,6 +53,10 @@ class Group final : public RefCounted {
 
   Ref<Work> run(Call call, bool async);  // finished where not `async`
   Ref<Work> begin(Call call);            // send and recv
+  // Sends and receives of this thread in between may begin at the end, as one: then the order in
+  // which ranks name them does not matter. Nothing where they begin beside each other anyway.
+  void start_coalescing();
+  void end_coalescing();
 
   // Of this group and of no other of the job: programs may give one name to several.
   const std::string& key() const { return key_; }
@@ -75,6 +82,7 @@ class Group final : public RefCounted {
 
  private:
   friend class PairWork;
+  friend class StreamCalls;
   struct Task {
     uint64_t sequence;
     Call call;
@@ -87,7 +95,12 @@ class Group final : public RefCounted {
   Group(Ref<World> world, std::vector<int32_t> ranks, int rank, std::string key,
         GroupOptions options);
   ~Group() override;
-  void connect(void* parent);
+  void connect(const Group* parent);
+  void* communicator_of(const flam_dist_provider& provider, void* parent);
+  uint64_t next_call(const What& what);
+  void note_end(uint64_t sequence);
+  std::exception_ptr why_over() const;
+  bool is_on_streams(const Call& call) const;
   void perform(Task& task);  // on whichever thread
   std::optional<Event> move(Task& task);
   void work();  // the group's thread
@@ -110,8 +123,11 @@ class Group final : public RefCounted {
   GroupOptions options_;
   std::atomic<int64_t> timeout_ms_;
   Backend backend_;
+  struct Keys;
+  std::unique_ptr<Keys> keys_;  // of the store, for communicators
   const flam_dist_provider* provider_ = nullptr;
   void* communicator_ = nullptr;
+  std::unique_ptr<StreamCalls> streams_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

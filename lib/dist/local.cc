@@ -318,6 +318,8 @@ const flam_dist_provider& local_provider() {
       .send = begin<true>,
       .recv = begin<false>,
       .wait = wait,
+      .exchange = nullptr,
+      .poll = nullptr,
       .abort = abort,
       .destroy = destroy,
   };

@@ -2,44 +2,12 @@
 #include "device/streams.h"
 #include "dist/arithmetic.h"
 #include "dist/group.h"
+#include "dist/provided.h"
 #include "dist/staging.h"
 #include "ops/ops.h"
 
 namespace flambeau::dist {
 namespace {
-
-flam_dist_collective function_of(const flam_dist_provider& p, Kind kind) {
-  switch (kind) {
-    case Kind::all_reduce:
-      return p.all_reduce;
-    case Kind::reduce:
-      return p.reduce;
-    case Kind::broadcast:
-      return p.broadcast;
-    case Kind::all_gather:
-      return p.all_gather;
-    case Kind::gather:
-      return p.gather;
-    case Kind::scatter:
-      return p.scatter;
-    case Kind::reduce_scatter:
-      return p.reduce_scatter;
-    case Kind::all_to_all:
-      return p.all_to_all;
-    case Kind::barrier:
-      return p.barrier;
-    case Kind::send:
-    case Kind::recv:
-      break;
-  }
-  fail(Code::internal, "a transfer between two is no collective");
-}
-
-// Whether what `out` holds before is read: where results are written over operands.
-bool reads_results(const Call& call) {
-  return call.in.empty() && (call.what.kind == Kind::all_reduce || call.what.kind == Kind::reduce ||
-                             call.what.kind == Kind::broadcast);
-}
 
 void scale(void* data, int64_t count, Dtype dtype, double by) {
   if (count) ops::mul_(over(data, count, dtype), wrapped_number(by));
@@ -89,26 +57,18 @@ std::optional<Event> Group::move(Task& task) {
   const What& what = call.what;
   const Factors factors(call, size());
   const bool own = !call.in.empty();
-  const auto apart = [&](const std::vector<Tensor>& list, bool output) {
-    return provider_->takes_parts && list.size() > 1 && has_parts(what.kind, output) &&
-           factors.before == 1 && !on_device && !overlap(call);
+  const auto as = [&](const std::vector<Tensor>& list, bool output) {
+    const bool apart = provider_->takes_parts && list.size() > 1 && has_parts(what.kind, output) &&
+                       factors.before == 1 && !on_device && !overlap(call);
+    return apart ? Staged::As::host_parts : Staged::As::host;
   };
-  const Staged out(call.out, reads_results(call), apart(call.out, true));
-  const Staged in(call.in, true, apart(call.in, false));
-  flam_dist_call c{};
+  const Staged out(call.out, reads_results(call), as(call.out, true));
+  const Staged in(call.in, true, as(call.in, false));
+  flam_dist_call c = described(call, what.tag(task.sequence), task.timeout);
   c.in = own ? in.data() : out.data();
   c.out = out.data();
   c.in_parts = in.parts();
   c.out_parts = out.parts();
-  c.count = uint64_t(what.count);
-  c.in_counts = call.in_counts.empty() ? nullptr : call.in_counts.data();
-  c.out_counts = call.out_counts.empty() ? nullptr : call.out_counts.data();
-  c.element_size = uint32_t(size_of(what.dtype));
-  c.dtype = int32_t(what.dtype);
-  c.op = int32_t(what.op);
-  c.peer = what.peer;
-  c.tag = what.tag(task.sequence);
-  c.timeout_ms = task.timeout.count();
   if (what.op != ReduceOp::none) c.reduce = reduction(what.op, what.dtype);
   std::vector<uint8_t> scaled;
   if (factors.before != 1) {

@@ -350,6 +350,8 @@ const flam_dist_provider& mpi_provider() {
       .send = begin<true>,
       .recv = begin<false>,
       .wait = wait,
+      .exchange = nullptr,
+      .poll = nullptr,
       .abort = abort,
       .destroy = destroy,
   };

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "device/runtime.h"
+#include "dist/provided.h"
 #include "dist/staging.h"
 
 namespace flambeau::dist {
@@ -32,14 +33,8 @@ class PairWork final : public Work {
 
   void start() {
     const What& what = call_.what;
-    flam_dist_call c{};
+    flam_dist_call c = described(call_, what.tag(0), group_->timeout());
     c.in = c.out = staged_.data();
-    c.count = uint64_t(what.count);
-    c.element_size = uint32_t(size_of(what.dtype));
-    c.dtype = int32_t(what.dtype);
-    c.peer = what.peer;
-    c.tag = what.tag(0);
-    c.timeout_ms = group_->timeout().count();
     flam_dist_text why{};
     const auto begin = sends_ ? group_->provider_->send : group_->provider_->recv;
     const auto result = begin(group_->communicator_, &c, &request_, &why);

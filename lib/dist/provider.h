@@ -1,9 +1,11 @@
 /* The seam between groups of processes and what moves bytes between them: one table of functions,
  * which Gloo's adaptor, NCCL, MPI and threads of one process answer. It is C, because the adaptor
  * is a library of its own. A call blocks until its bytes are there, but for send and recv, which
- * begin and are waited for; no function throws, and after one has failed its communicator can only
- * be destroyed. Ranks that called the same have the same `tag`; others never meet, so that what was
- * called by mistake ends at its deadline and not in somebody's memory. */
+ * begin and are waited for; one of a provider on streams returns when it is enqueued. No function
+ * throws, and after one has failed, but for something unsupported, its communicator can only be
+ * destroyed. Ranks that called the same have the same `tag`; others never meet, so that what was
+ * called by mistake ends at its deadline and not in somebody's memory; on streams the group sees
+ * to that. */
 #ifndef FLAMBEAU_DIST_PROVIDER_H
 #define FLAMBEAU_DIST_PROVIDER_H
 
@@ -57,18 +59,24 @@ struct flam_dist_call {
   uint32_t element_size;
   int32_t dtype; /* flam_dtype */
   int32_t op;    /* flam_reduce_op */
+  double factor; /* of FLAM_REDUCE_PREMUL_SUM */
   int32_t peer;  /* the root, or who is sent to or received from; -1 of recv: anyone */
   uint64_t tag;
   int64_t timeout_ms;
   /* out[i] = a[i] op b[i]; `out` may be `a` or `b` */
   void (*reduce)(const flam_dist_call* call, void* out, const void* a, const void* b, uint64_t n);
-  void* stream; /* of a provider on streams */
+  void* stream;   /* of a provider on streams */
+  int32_t device; /* its device */
 };
 
 typedef flam_dist_result (*flam_dist_collective)(void* communicator, const flam_dist_call* call,
                                                  flam_dist_text* why);
 typedef flam_dist_result (*flam_dist_begin)(void* communicator, const flam_dist_call* call,
                                             void** request, flam_dist_text* why);
+
+/* Transfers with one other rank as one: sent is what has no `out`. */
+typedef flam_dist_result (*flam_dist_exchange)(void* communicator, const flam_dist_call* calls,
+                                               size_t n, flam_dist_text* why);
 
 typedef struct flam_dist_provider {
   int32_t abi; /* FLAM_DIST_ABI */
@@ -79,11 +87,15 @@ typedef struct flam_dist_provider {
                            flam_dist_text* why);
   flam_dist_collective all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all;
   flam_dist_collective gather, scatter, barrier;
-  flam_dist_begin send, recv;
+  flam_dist_begin send, recv; /* and wait: NULL of a provider on streams */
   /* Until a request is done, then frees it; `peer` becomes who sent. FLAM_DIST_TIMEOUT with 0 ms
    * only says that it is not, and the request stays. */
   flam_dist_result (*wait)(void* communicator, void* request, int64_t timeout_ms, int32_t* peer,
                            flam_dist_text* why);
+  /* Of a provider on streams. `poll` is asked now and then by one thread: whether what was enqueued
+   * goes well; it does what abort() asked for. */
+  flam_dist_exchange exchange;
+  flam_dist_result (*poll)(void* communicator, flam_dist_text* why);
   /* Ends what others wait for in this communicator, from any thread. */
   void (*abort)(void* communicator);
   void (*destroy)(void* communicator);

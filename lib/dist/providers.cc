@@ -11,6 +11,7 @@
 #include "device/library.h"
 #include "device/runtime.h"
 #include "dist/mpi_library.h"
+#include "dist/nccl_library.h"
 
 namespace flambeau::dist {
 namespace {
@@ -73,6 +74,8 @@ const flam_dist_provider& provider(const std::string& word) {
     check(device_count(DeviceType::cuda) > 0, Code::no_gpu,
           "the backend nccl moves tensors of GPUs, and there is none: ",
           unavailable_reason(DeviceType::cuda));
+    nccl_library();
+    return nccl_provider();
   }
   fail(Code::unsupported, "the backend ", word,
        " is unsupported in this version; gloo moves tensors ",
@@ -94,7 +97,7 @@ const flam_dist_provider& gloo_provider() {
 Backend backend(const std::string& name, int size) {
   const Words words = parsed(name.empty() ? "cpu:gloo,cuda:nccl" : name);
   const bool any = size == 1 && device_count(DeviceType::cuda) == 0;
-  Backend found{nullptr, any || !words.cpu.empty(), any || !words.gpu.empty(), {}};
+  Backend found{nullptr, nullptr, any || !words.cpu.empty(), any || !words.gpu.empty(), {}};
   if (size == 1) {
     found.provider = &local_provider();
     return found;
@@ -104,13 +107,17 @@ Backend backend(const std::string& name, int size) {
   if (!words.cpu.empty() && device_count(DeviceType::cuda) == 0) return found;  // nobody asks
   try {
     const flam_dist_provider& gpu = provider(words.gpu);
+    if (gpu.on_streams) {
+      found.streams = &gpu;
+      return found;
+    }
     check(!found.provider || found.provider == &gpu, Code::unsupported, "the backend '", name,
-          "' is unsupported: one group moves its bytes by one library");
+          "' is unsupported: beside nccl, one group moves its bytes by one library");
     found.provider = &gpu;
   } catch (const Error& e) {
     if (!found.provider) throw;
     found.gpu = false;
-    found.why_no_gpu = e.problem;
+    found.why_no_gpu = e.fix.empty() ? e.problem : cat_text(e.problem, "; ", e.fix);
   }
   return found;
 }

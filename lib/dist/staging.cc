@@ -16,25 +16,34 @@ Tensor part(const Tensor& whole, int64_t at, const Tensor& t) {
 }
 
 // Whether a tensor's own memory can be handed over.
-bool plain(const Tensor& t) { return t.device().is_cpu() && t.is_contiguous(); }
+bool is_there(const Tensor& t, Staged::As as) {
+  return (as == Staged::As::device || t.device().is_cpu()) && t.is_contiguous();
+}
+
+Tensor buffer(const Tensor& like, int64_t elements, Staged::As as) {
+  if (like.device().is_cpu() || as == Staged::As::device)
+    return empty(Dims{elements}, like.dtype(), like.device());
+  return empty_pinned(Dims{elements}, Dims{1}, like.dtype());
+}
 
 }  // namespace
 
-Staged::Staged(const std::vector<Tensor>& tensors, bool fill, bool apart) : tensors_(tensors) {
+Staged::Staged(const std::vector<Tensor>& tensors, bool fill, As as) : tensors_(tensors) {
   if (tensors.empty()) return;
   const Tensor& first = tensors[0];
-  direct_ = (apart || tensors.size() == 1) && std::ranges::all_of(tensors, plain);
+  const bool apart = as == As::host_parts;
+  direct_ = (apart || tensors.size() == 1) &&
+            std::ranges::all_of(tensors, [&](const Tensor& t) { return is_there(t, as); });
   if (direct_) {
     for (const Tensor& t : tensors)
-      if (t.storage()->block()) wait_for_host_access(t.storage()->block());
+      if (t.device().is_cpu()) wait_for_host_access(t.storage()->block());
     if (!apart) whole_ = first;
     for (size_t i = 0; apart && i < tensors.size(); i++) parts_.push_back(tensors[i].data());
     return;
   }
   int64_t total = 0;
   for (const Tensor& t : tensors) total += t.numel();
-  whole_ = first.device().is_cpu() ? empty(Dims{total}, first.dtype(), kCpu)
-                                   : empty_pinned(Dims{total}, Dims{1}, first.dtype());
+  whole_ = buffer(first, total, as);
   if (!fill) return;
   const GradMode off(false);
   int64_t at = 0;
@@ -42,7 +51,7 @@ Staged::Staged(const std::vector<Tensor>& tensors, bool fill, bool apart) : tens
     ops::copy_(part(whole_, at, t), t, true);
     at += t.numel();
   }
-  if (!first.device().is_cpu()) synchronize(current_stream(first.device()));
+  if (as != As::device && !first.device().is_cpu()) synchronize(current_stream(first.device()));
 }
 
 void Staged::write_back() const {

@@ -112,6 +112,8 @@ constexpr flam_dist_provider kProvider{
     .send = begin<run::send>,
     .recv = begin<run::recv>,
     .wait = wait,
+    .exchange = nullptr,
+    .poll = nullptr,
     .abort = abort,
     .destroy = destroy,
 };

@@ -8,6 +8,7 @@ from . import _checks
 from ._collectives import _given
 from ._group import group_of
 from ._ops import ReduceOp, words_of
+from ._pairs import collected
 from ._place import tell_place
 from ._work import Together
 
@@ -73,10 +74,11 @@ def _coalescing_manager(group=None, device=None, async_ops=False):
         return
     if g._collected is not None:
         raise AssertionError("a coalescing block is in another one of the same group")
-    g._collected = together
-    try:
-        yield together
-    finally:
-        g._collected = None
+    with collected(g):
+        g._collected = together
+        try:
+            yield together
+        finally:
+            g._collected = None
     if not async_ops:
         together.wait()

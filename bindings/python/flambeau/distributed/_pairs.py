@@ -1,5 +1,7 @@
 """Transfers between two ranks."""
 
+import contextlib
+
 from .._gen import api
 from . import _checks
 from ._collectives import _given
@@ -59,6 +61,19 @@ def recv(tensor, src=None, group=None, tag=0, group_src=None):
     return g._ranks[work.source_rank()]
 
 
+@contextlib.contextmanager
+def collected(group):
+    """A block whose transfers begin at its end, as one between each two ranks."""
+    if group._collected is not None:  # of a block around this one
+        yield
+        return
+    api.group_start_coalescing(group._handle)
+    try:
+        yield
+    finally:
+        api.group_end_coalescing(group._handle)
+
+
 class P2POp:
     """One transfer of `batch_isend_irecv`."""
 
@@ -90,8 +105,12 @@ def batch_isend_irecv(p2p_op_list):
         )
     if not p2p_op_list:
         raise ValueError("Invalid ``p2p_op_list``: it is empty.")
+    groups = {id(g): g for op in p2p_op_list if (g := group_of(op.group, "batch_isend_irecv"))}
     works = []
-    for op in p2p_op_list:
-        name = "group_dst" if op.op is isend else "group_src"
-        works.append(op.op(op.tensor, group=op.group, tag=op.tag, **{name: op.group_peer}))
+    with contextlib.ExitStack() as ends:
+        for g in groups.values():
+            ends.enter_context(collected(g))
+        for op in p2p_op_list:
+            name = "group_dst" if op.op is isend else "group_src"
+            works.append(op.op(op.tensor, group=op.group, tag=op.tag, **{name: op.group_peer}))
     return [work for work in works if work is not None]

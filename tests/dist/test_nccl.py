@@ -1,0 +1,274 @@
+"""Groups over NCCL, where a stand-in for it, and one for CUDA, hold the provider to their
+contracts: two processes with a GPU each, whose streams are threads. Collectives,
+DistributedDataParallel, work that nobody waits for, and each way in which the ranks can come
+apart."""
+
+import datetime
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.dist import ranks
+from tests.dist.test_collectives import DTYPES, close, layouts, moves, reduced
+
+TIME = 90.0  # far more than a test takes
+BUILT = Path(os.environ.get("FLAMBEAU_LIBRARY", ranks.ROOT / "build" / "libflambeau.so.0"))
+OVER = {
+    "FLAMBEAU_LIBRARY": str(BUILT.resolve().parent / "standin" / "libflambeau.so.0"),
+    "FLAMBEAU_SIM": "devices=2,memory=256MiB,schedule=threads",
+    "LD_LIBRARY_PATH": str(BUILT.resolve().parent),  # Gloo's adaptor
+}
+DEADLINE = 2.0
+
+
+def begin(rank, size, backend="nccl", **more):
+    """The package, its groups, and what makes rank r's tensor: small numbers, which are exact."""
+    import flambeau as torch
+
+    dist = torch.distributed
+    torch.cuda.set_device(rank)
+    dist.init_process_group(backend, **more)
+
+    def of(r, kind="float32", n=6):
+        numbers = [(3 * r + i) % 5 for i in range(n)]
+        return torch.tensor(numbers, dtype=getattr(torch, kind), device="cuda")
+
+    return torch, dist, of
+
+
+def reductions(rank, size, device, dist, torch, of):
+    for kind in [k for k in DTYPES if k != "int16"]:
+        rows = [of(r, kind).tolist() for r in range(size)]
+        ops = ["SUM", "PRODUCT", "MIN", "MAX"] + ["AVG"] * ("float" in kind)
+        for op in ops + ["BAND", "BOR"] * (kind == "bool"):
+            wanted, by = reduced(op, rows, kind), getattr(dist.ReduceOp, op)
+            wanted = [bool(v) for v in wanted] if kind == "bool" else wanted
+            x, y, part = of(rank, kind), of(rank, kind), of(rank, kind, 2)
+            dist.all_reduce(x, op=by)
+            assert close(x.tolist(), wanted, kind), (kind, op, x)
+            dist.reduce(y, 1, by, async_op=True).wait()
+            assert torch.equal(y, x if rank == 1 else of(rank, kind)), (kind, op, y)
+            dist.reduce_scatter(part, [of(rank, kind, 2) for _ in range(size)], op=by)
+            assert close(part.tolist(), wanted[:2], kind), (kind, op, part)
+    for kind in "float32", "float64", "float16", "bfloat16":
+        x = of(rank, kind)
+        dist.all_reduce(x, dist._make_nccl_premul_sum(0.5))
+        assert x.tolist() == [0.5 * sum(v) for v in zip(*[of(r).tolist() for r in range(size)])]
+    for kind, op, text in (
+        ("int16", "SUM", "NCCL does not reduce int16"),
+        ("int32", "BAND", "Cannot use ReduceOp.BAND with NCCL"),
+    ):
+        with pytest.raises((NotImplementedError, RuntimeError), match=text):
+            dist.all_reduce(of(rank, kind), getattr(dist.ReduceOp, op))
+
+
+def later(rank, size, device, dist, torch, of):
+    """Work that has not ended when its wait returns, and transfers between two."""
+    several = [torch.full((1000,), float(i + rank), device=device) for i in range(20)]
+    works = [dist.all_reduce(t, async_op=True) for t in several]
+    base = size * (size - 1) / 2
+    for i, work in enumerate(works):
+        assert work.wait(datetime.timedelta(seconds=20)) and work.is_completed()
+        assert work.is_success() and several[i].tolist() == [i * size + base] * 1000
+    other, got, more = 1 - rank, of(5), of(5)
+    ops = [dist.P2POp(dist.isend, of(rank), other), dist.P2POp(dist.irecv, got, other)]
+    ops += [dist.P2POp(dist.irecv, more, other), dist.P2POp(dist.isend, of(rank + 3), other)]
+    works = dist.batch_isend_irecv(ops if rank else [ops[1], ops[0], ops[3], ops[2]])
+    for work in works:
+        work.wait()
+    assert torch.equal(got, of(other)) and torch.equal(more, of(other + 3))
+    if rank == 0:
+        dist.send(of(7).reshape(2, 3).t(), 1)
+    else:
+        assert dist.recv(got := torch.empty(3, 2, device=device), 0) == 0
+        assert torch.equal(got, of(7).reshape(2, 3).t())
+    with pytest.raises((NotImplementedError, RuntimeError), match="name the rank that sends"):
+        dist.recv(got)
+
+
+def groups(rank, size, device, dist, torch, of):
+    """Parts of the job, the whole of it once more, and objects."""
+    alike, alone = dist.new_group(), dist.new_group([rank], use_local_synchronization=True)
+    for group in alike, alone:
+        x = torch.ones(3, device=device)
+        dist.all_reduce(x, group=group)
+        assert x.tolist() == [dist.get_world_size(group)] * 3
+    objects = [None] * size
+    dist.all_gather_object(objects, {"rank": rank})
+    assert objects == [{"rank": r} for r in range(size)]
+    with pytest.raises(RuntimeError, match="No backend type associated with device type cpu"):
+        dist.all_reduce(torch.ones(1))
+
+
+def everything(rank, size):
+    torch, dist, of = begin(rank, size)
+    for check in reductions, moves, layouts, later, groups:
+        check(rank, size, "cuda", dist, torch, of)
+    dist.destroy_process_group()
+
+
+def test_collectives():
+    ranks.values(everything, 2, timeout=TIME, **OVER)
+
+
+def both(rank, size):
+    """One group for tensors of the cpu and of GPUs; ended while its last call is under way."""
+    torch, dist, of = begin(rank, size, backend=None)
+    here, there = torch.ones(4), torch.ones(4, device="cuda")
+    works = [dist.all_reduce(t, async_op=True) for t in (here, there, here)]
+    for work in works:
+        work.wait()
+    assert here.tolist() == [4] * 4 and there.tolist() == [2] * 4
+    dist.barrier()
+    time.sleep(0.5 * rank)
+    dist.all_reduce(there)
+    dist.destroy_process_group()
+    assert there.tolist() == [4] * 4
+
+
+def test_tensors_of_cpus_and_gpus():
+    ranks.values(both, 2, timeout=TIME, **OVER)
+
+
+def train(rank, size):
+    """Losses and parameters of DistributedDataParallel, and of one model with all the data."""
+    torch, dist, _ = begin(rank, size)
+    nn, functional = torch.nn, torch.nn.functional
+
+    def model():
+        torch.manual_seed(1)
+        return nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3)).cuda()
+
+    def step(module, optimizer, x, y):
+        optimizer.zero_grad()
+        loss = functional.mse_loss(module(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    plain, shared = model(), model()
+    parallel = nn.parallel.DistributedDataParallel(shared, device_ids=[rank], bucket_cap_mb=0.001)
+    optimizers = [torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in (plain, shared)]
+    torch.manual_seed(2)
+    for _ in range(4):
+        x, y = torch.randn(8, 6, device="cuda"), torch.randn(8, 3, device="cuda")
+        step(plain, optimizers[0], x, y)
+        mine = slice(4 * rank, 4 * rank + 4)
+        step(parallel, optimizers[1], x[mine], y[mine])
+    for a, b in zip(plain.parameters(), shared.parameters()):
+        assert torch.allclose(a, b, rtol=1e-5, atol=1e-6), (a - b).abs().max()
+    sums = [p.double().sum().item().hex() for p in shared.parameters()]
+    dist.destroy_process_group()
+    return sums
+
+
+def test_data_parallel_training():
+    first = ranks.values(train, 2, timeout=TIME, **OVER)
+    assert first[0] == first[1] == ranks.values(train, 2, timeout=TIME, **OVER)[0]
+
+
+def fail(rank, size, fault):
+    """The last rank has the fault; the other says what it got, and when."""
+    torch, dist, _ = begin(rank, size)
+    x, last = torch.ones(64, 32, device="cuda"), rank == size - 1
+    dist.all_reduce(x)
+    torch.cuda.synchronize()
+    dist.set_timeout(datetime.timedelta(seconds=DEADLINE))
+    if last and fault == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if last and fault == "late":
+        time.sleep(DEADLINE + 2)
+        return None
+    if last and fault == "leaves":
+        dist.destroy_process_group()
+        return None
+    began, said, work, enqueued = time.monotonic(), [], None, 0
+    call = dist.broadcast if last and fault == "other" else dist.all_reduce
+    try:
+        work = call(x, *([0] if call is dist.broadcast else []), async_op=True)
+        work.wait()  # lets the stream wait
+        enqueued = time.monotonic() - began
+        x.sum().item()  # lets the program wait
+    except dist.DistError as error:
+        said = [type(error).__name__, str(error)]
+    seconds = time.monotonic() - began
+    with pytest.raises(dist.DistError):
+        dist.all_reduce(x)
+    if work is not None:
+        with pytest.raises(dist.DistError):
+            work.wait()
+    torch.cuda.synchronize()  # it has been said
+    dist.destroy_process_group()
+    assert torch.ones(2, device="cuda").sum().item() == 2
+    return [*said, enqueued, seconds]
+
+
+FAULTS = {
+    "killed": ("PeerLostError", "rank 1 of group"),
+    "leaves": ("PeerLostError", "has left the job"),
+    "late": ("CollectiveTimeoutError", "all_reduce(float32[64, 32], sum) #2"),
+    "other": ("CollectiveTimeoutError", "called different collectives"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults(fault):
+    lenient = {"FLAMBEAU_STANDIN_NCCL": "lenient"} if fault == "other" else {}
+    found = ranks.run(fail, 2, fault, timeout=TIME, **OVER, **lenient)
+    kind, text = FAULTS[fault]
+    assert found[0].code == 0, found[0].output
+    name, said, enqueued, seconds = found[0].value
+    assert name == kind and text in said, found[0].value
+    assert enqueued < 1 and seconds < DEADLINE + 3.5, found[0].value
+
+
+def refused(rank, size):
+    torch, dist, _ = begin(rank, size)
+    try:
+        dist.all_reduce(torch.ones(2, device="cuda"))
+    except RuntimeError as error:
+        return str(error)
+
+
+def test_what_nccl_says_is_shown():
+    found = ranks.values(refused, 2, timeout=TIME, **OVER, FLAMBEAU_STANDIN_NCCL="refuses")
+    assert all("invalid usage: Duplicate GPU detected" in text for text in found), found
+
+
+def unusable(rank, size):
+    """What is said where there are GPUs and no NCCL for them."""
+    import flambeau as torch
+
+    dist = torch.distributed
+    assert torch.cuda.device_count() == 2 and not dist.is_nccl_available()
+    with pytest.raises(RuntimeError) as found:
+        dist.init_process_group("nccl")
+    dist.init_process_group()
+    x = torch.ones(1)
+    dist.all_reduce(x)
+    assert x.item() == 2
+    with pytest.raises(RuntimeError) as refused:
+        dist.all_reduce(x.cuda())
+    dist.destroy_process_group()
+    return [str(found.value), str(refused.value)]
+
+
+def test_a_library_that_is_too_old_is_named():
+    found = ranks.values(unusable, 2, timeout=TIME, **OVER, FLAMBEAU_STANDIN_NCCL="old")
+    for said, later in found:
+        assert "the number 21703, needed is 21800" in said, found
+        assert "pip install nvidia-nccl-cu13" in said and "pip install nvidia-nccl-cu13" in later
+
+
+def test_a_library_that_is_missing_is_named(tmp_path):
+    folder = Path(OVER["FLAMBEAU_LIBRARY"]).parent
+    for name in "libflambeau.so.0", "libcuda.so.1":
+        shutil.copy(folder / name, tmp_path)
+    elsewhere = OVER | {"FLAMBEAU_LIBRARY": str(tmp_path / "libflambeau.so.0")}
+    for said, later in ranks.values(unusable, 2, timeout=TIME, **elsewhere):
+        assert "NCCL was not found" in said and f"{tmp_path}/libnccl.so.2" in said, said
+        assert "No backend type associated with device type cuda: NCCL was not found" in later
