@@ -203,7 +203,6 @@ void Reducer::agree_on_order() {
 
 void Reducer::prepare_forward() {
   if (modes.grad && synchronizing_) {
-    trained_ = true;
     refuse_unfinished();
     if (rebuild_due_) agree_on_order();
   }

@@ -13,11 +13,12 @@ def collectives(torch, dist):
     for bytes_ in 4, 1 << 10, 1 << 20, 64 << 20:
         x = torch.ones(bytes_ // 4)
         yield f"all_reduce {text(bytes_)}", lambda x=x: dist.all_reduce(x)
-    x, parts = torch.ones(1 << 18), [torch.empty(1 << 18) for _ in range(ranks)]
-    whole = torch.ones(ranks << 18)
+    x, whole = torch.ones(1 << 18), torch.ones(ranks << 18)
     yield "broadcast 1 MiB", lambda: (dist.broadcast(x, 0), dist.barrier())
-    yield "all_gather 1 MiB", lambda: dist.all_gather(parts, x)
     yield "reduce_scatter 1 MiB", lambda: dist.reduce_scatter_tensor(x, whole)
+    for bytes_ in 1 << 20, 64 << 20:
+        own, parts = torch.ones(bytes_ // 4), [torch.empty(bytes_ // 4) for _ in range(ranks)]
+        yield f"all_gather {text(bytes_)}", lambda o=own, p=parts: dist.all_gather(p, o)
 
 
 def text(bytes_):

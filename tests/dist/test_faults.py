@@ -52,9 +52,11 @@ def fail(rank, size, fault):
         elif fault == "objects":
             objects = [None] * (size - last)  # a list that is too short on the last rank
             dist.all_gather_object(objects, rank)
-        elif fault == "monitored" and last:
+        elif fault in ("monitored", "begun") and last:
             time.sleep(3.2)
             dist.barrier()
+        elif fault == "begun":
+            dist.barrier(async_op=True, timeout=datetime.timedelta(seconds=1)).wait()
         elif fault == "monitored":
             dist.monitored_barrier(timeout=datetime.timedelta(seconds=1))
         else:
@@ -88,6 +90,7 @@ WANTED = {
     "splits": ("CollectiveTimeoutError", ["all_to_all(float32[3])", "rank 2: waits in all_to"]),
     "objects": ("PeerLostError", ["rank 2 ", "has left the job"]),
     "monitored": ("CollectiveTimeoutError", ["barrier()", "rank 2: works"]),
+    "begun": ("CollectiveTimeoutError", ["barrier()", "within 1.0 s", "rank 2: works"]),
 }  # fmt: skip
 ENDS = {"killed": -signal.SIGKILL, "async": -signal.SIGKILL, "receives": -signal.SIGKILL,
         "stopped": None}  # fmt: skip

@@ -90,6 +90,23 @@ def test_every_collective():
     assert all(f"rank {r} is well" in said for r in range(3)), said
 
 
+def test_groups_that_all_have_left_are_freed():
+    """An MPI has some 2,000 communicators."""
+    code, said = run(
+        """
+        for _ in range(2100):
+            api.group_split(group, [0, 1], backend="mpi", timeout=10)
+        kept = api.group_split(group, [0, 1], backend="mpi", timeout=10)
+        x = tensor([1.0])
+        api.group_all_reduce(kept, [x])
+        assert x.item() == 2
+        print(f"rank {rank} is well", flush=True)
+        """,
+        ranks=2,
+    )
+    assert code == 0 and said.count("is well") == 2, said
+
+
 def test_python_programs_start_by_mpirun_alone():
     script = """
     import flambeau as torch
