@@ -196,6 +196,28 @@ def interrupted(rank, size):
     return [x[0].item(), *found]
 
 
+def interrupted_alone(rank, size):
+    """Ctrl-C ends the wait for ranks that do not come."""
+    import threading
+
+    import flambeau as torch
+
+    if rank == 1:
+        return None
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        torch.distributed.init_process_group("gloo")
+    assert not torch.distributed.is_initialized()
+    return time.monotonic() - began
+
+
+def test_an_interrupt_ends_the_wait_for_other_ranks():
+    zero, _ = ranks.values(interrupted_alone, 2)
+    assert zero < 1.5
+
+
 def test_an_interrupt_ends_the_wait_and_not_the_collective():
     zero, one = ranks.values(interrupted, 2)
     assert zero[0] == one[0] == 2 and max(zero[1:]) < 1.5

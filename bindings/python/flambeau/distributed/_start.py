@@ -14,6 +14,7 @@ from ._group import (
     is_no_member,
     seconds,
 )
+from ._meeting import met
 
 
 def _host_of(store):
@@ -51,9 +52,11 @@ def _bound(device_id):
     )
 
 
-def _met(init_method, *options):
+def _found(init_method, backend, *options):
+    """The job's group. MPI is begun on the thread that ends it."""
+    meet = (lambda call, *given: call(*given)) if backend == "mpi" else met
     try:
-        return api.group_init(init_method, *options)
+        return meet(api.group_init, init_method, backend, *options)
     except FileError as error:
         if init_method.startswith("file://"):
             raise
@@ -79,7 +82,7 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
         _mpi.look_beside_python()
     if store is None:
         init_method = init_method or "env://"
-        handle = _met(init_method, given, limit, int(rank), int(world_size))
+        handle = _found(init_method, given, limit, int(rank), int(world_size))
         if given == "mpi":
             _mpi.share_key(handle)
     else:
@@ -88,7 +91,8 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
                 "init_process_group: with a store, rank and world_size must be given, but got "
                 f"rank={rank} and world_size={world_size}"
             )
-        handle = api.group_new(store._table(), int(rank), int(world_size), given, "", limit)
+        table = store._table()
+        handle = met(api.group_new, table, int(rank), int(world_size), given, "", limit)
     trusted = api.group_size(handle) == 1 or _on_this_machine(init_method, store)
     _groups.world = ProcessGroup(
         handle, given or "undefined", group_name or "0", timeout, trusted, "default_pg", device

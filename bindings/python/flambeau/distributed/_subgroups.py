@@ -12,6 +12,7 @@ from ._group import (
     seconds,
     world,
 )
+from ._meeting import met
 
 
 def _checked(ranks, size):
@@ -54,7 +55,8 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None,
     asked = whole._backend if backend is None else str(backend).lower()
     given = "" if asked == "undefined" else asked
     timeout = default_timeout(given) if timeout is None else timeout
-    handle = api.group_split(whole._handle, ranks, given, f"group-{name}", seconds(timeout))
+    options = ranks, given, f"group-{name}", seconds(timeout)
+    handle = met(api.group_split, whole._handle, *options)
     made = _groups.others[name] = ProcessGroup(
         handle, asked, name, timeout, whole._trusted, group_desc or "undefined", device_id
     )
@@ -135,7 +137,8 @@ def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None,
         if parent._rank not in ranks:
             continue
         name = f"{parent.group_name}.{made}"
-        handle = api.group_split(parent._handle, ranks, given, f"group-{name}", seconds(timeout))
+        options = ranks, given, f"group-{name}", seconds(timeout)
+        handle = met(api.group_split, parent._handle, *options)
         found = _groups.others[name] = ProcessGroup(
             handle,
             asked,
