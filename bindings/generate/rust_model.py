@@ -48,7 +48,7 @@ NAMESPACES = {
     **dict.fromkeys(("optim", "optim_step", "schedule"), "optim"),
     **dict.fromkeys(("autograd", "saved"), "autograd"),
     **dict.fromkeys(("plot", "progress"), "tools"),
-    **dict.fromkeys(("store", "distributed", "ddp"), "distributed"),
+    **dict.fromkeys(("store", "distributed", "ddp", "communication"), "distributed"),
     **{name: name for name in ("data", "amp", "init", "memory", "monitor", "profiler")},
 }
 

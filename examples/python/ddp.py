@@ -53,15 +53,14 @@ def join(backend):
 
 
 def train(model, learn, device, args):
-    """Trains for `args.epochs`; only the first process draws the bar."""
-    rank, world = dist.get_rank(), dist.get_world_size()
+    """Trains for `args.epochs`; the bar is that of the first process only."""
+    world = dist.get_world_size()
     data = TensorDataset(*learn)
     sampler = DistributedSampler(data, shuffle=True, seed=args.seed, drop_last=True)
     loader = DataLoader(data, args.batch_size // world, sampler=sampler, drop_last=True)
     optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=0.9)
     images = args.epochs * len(loader) * args.batch_size
-    out = sys.stdout if rank == 0 else None
-    with Progress(images, "images", device=device, out=out) as bar:
+    with Progress(images, "images", device=device) as bar:
         for epoch in range(args.epochs):
             sampler.set_epoch(epoch)
             for x, y in loader:

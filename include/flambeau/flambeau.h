@@ -12,6 +12,7 @@
 #include "flambeau/bessel.h"
 #include "flambeau/binary.h"
 #include "flambeau/blocks.h"
+#include "flambeau/communication.h"
 #include "flambeau/compare.h"
 #include "flambeau/contract.h"
 #include "flambeau/conv.h"

@@ -377,6 +377,12 @@ struct flam_api_table {
       flam_nn_recurrent_cell_options *);
   flam_module *(*nn_multihead_attention)(int64_t, int64_t, const flam_nn_multihead_attention_options
       *);
+  flam_status (*group_stat)(const flam_group *, const char *, double *);
+  const char *(*communication_stats)(void);
+  const char *(*communication_summary)(void);
+  void (*communication_reset)(void);
+  flam_status (*group_align_clocks)(const flam_group *, double *);
+  flam_status (*group_export_trace)(const flam_group *, const flam_profile *, const char *);
   flam_tensor *(*eq)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
@@ -593,8 +599,6 @@ struct flam_api_table {
   flam_work *(*group_barrier)(const flam_group *, flam_bool);
   flam_work *(*group_send)(const flam_group *, const flam_tensor *, int64_t, int64_t);
   flam_work *(*group_recv)(const flam_group *, flam_tensor *, const flam_group_recv_options *);
-  flam_status (*group_start_coalescing)(const flam_group *);
-  flam_status (*group_end_coalescing)(const flam_group *);
   flam_bool (*work_done)(const flam_work *);
   flam_status (*work_wait)(const flam_work *, double);
   int64_t (*work_source)(const flam_work *);
@@ -1884,7 +1888,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1622];
+  flam_entry_ entries[1626];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1946,71 +1950,72 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, \
+  FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_N_, \
-  FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, \
-  FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, \
-  FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, \
+  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, \
+  FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
   FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
   FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
-  FLAM_T_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, \
+  FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_S_, FLAM_T_, \
+  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, \
+  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
@@ -2023,60 +2028,59 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_T_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_T_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_S_, FLAM_N_, \
+  FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -2160,7 +2164,9 @@ static const char *const flam_api_names_[] = {
     "flam_bitwise_right_shift_out", "flam_bitwise_right_shift_i64", "flam_bitwise_right_shift_i64_",
     "flam_nn_convolution", "flam_nn_layer_norm", "flam_nn_rms_norm", "flam_nn_group_norm",
     "flam_nn_instance_norm", "flam_nn_embedding", "flam_nn_embedding_bag", "flam_nn_recurrent",
-    "flam_nn_recurrent_cell", "flam_nn_multihead_attention", "flam_eq", "flam_eq_", "flam_eq_out",
+    "flam_nn_recurrent_cell", "flam_nn_multihead_attention", "flam_group_stat",
+    "flam_communication_stats", "flam_communication_summary", "flam_communication_reset",
+    "flam_group_align_clocks", "flam_group_export_trace", "flam_eq", "flam_eq_", "flam_eq_out",
     "flam_eq_f64", "flam_eq_f64_", "flam_eq_i64", "flam_eq_i64_", "flam_ne", "flam_ne_",
     "flam_ne_out", "flam_ne_f64", "flam_ne_f64_", "flam_ne_i64", "flam_ne_i64_", "flam_lt",
     "flam_lt_", "flam_lt_out", "flam_lt_f64", "flam_lt_f64_", "flam_lt_i64", "flam_lt_i64_",
@@ -2206,33 +2212,32 @@ static const char *const flam_api_names_[] = {
     "flam_group_retain", "flam_group_keep", "flam_group_set_place", "flam_group_all_reduce",
     "flam_group_reduce", "flam_group_broadcast", "flam_group_all_gather", "flam_group_gather",
     "flam_group_scatter", "flam_group_reduce_scatter", "flam_group_all_to_all",
-    "flam_group_barrier", "flam_group_send", "flam_group_recv", "flam_group_start_coalescing",
-    "flam_group_end_coalescing", "flam_work_done", "flam_work_wait", "flam_work_source",
-    "flam_work_release", "flam_work_retain", "flam_work_keep", "flam_embedding_renorm_",
-    "flam_embedding_bag", "flam_version", "flam_version_require", "flam_error_code",
-    "flam_error_message", "flam_error_message_in", "flam_error_clear", "flam_error_take",
-    "flam_error_restore", "flam_error_set", "flam_error_payload", "flam_error_code_of",
-    "flam_error_message_of", "flam_error_release", "flam_error_retain", "flam_error_keep",
-    "flam_frame_push", "flam_frame_leave", "flam_frame_pop", "flam_set_leak_tracking_enabled",
-    "flam_leak_tracking_enabled", "flam_leak_report", "flam_generator_new",
-    "flam_generator_default", "flam_generator_manual_seed", "flam_generator_seed",
-    "flam_generator_initial_seed", "flam_generator_offset", "flam_generator_set_state",
-    "flam_generator_device", "flam_generator_release", "flam_generator_retain",
-    "flam_generator_keep", "flam_manual_seed", "flam_graph_new", "flam_graph_release",
-    "flam_graph_retain", "flam_graph_keep", "flam_graph_capture_begin", "flam_graph_capture_end",
-    "flam_graph_replay", "flam_graph_reset", "flam_graph_pool", "flam_interpolate",
-    "flam_nn_upsample", "flam_grid_sample", "flam_affine_grid", "flam_pixel_shuffle",
-    "flam_nn_pixel_shuffle", "flam_pixel_unshuffle", "flam_nn_pixel_unshuffle",
-    "flam_channel_shuffle", "flam_nn_channel_shuffle", "flam_im2col", "flam_nn_unfold",
-    "flam_col2im", "flam_nn_fold", "flam_index", "flam_index_put_", "flam_index_select",
-    "flam_index_select_out", "flam_index_add", "flam_index_add_", "flam_index_add_out",
-    "flam_index_copy", "flam_index_copy_", "flam_index_copy_out", "flam_index_fill",
-    "flam_index_fill_", "flam_gather", "flam_gather_out", "flam_scatter", "flam_scatter_",
-    "flam_scatter_out", "flam_scatter_add", "flam_scatter_add_", "flam_scatter_add_out",
-    "flam_masked_select", "flam_masked_select_out", "flam_masked_scatter", "flam_masked_scatter_",
-    "flam_nonzero", "flam_nonzero_tuple", "flam_unravel_index", "flam_take", "flam_take_out",
-    "flam_take_along_dim", "flam_take_along_dim_out", "flam_embedding", "flam_one_hot",
-    "flam_init_fans", "flam_init_gain", "flam_init_constant", "flam_init_uniform",
+    "flam_group_barrier", "flam_group_send", "flam_group_recv", "flam_work_done", "flam_work_wait",
+    "flam_work_source", "flam_work_release", "flam_work_retain", "flam_work_keep",
+    "flam_embedding_renorm_", "flam_embedding_bag", "flam_version", "flam_version_require",
+    "flam_error_code", "flam_error_message", "flam_error_message_in", "flam_error_clear",
+    "flam_error_take", "flam_error_restore", "flam_error_set", "flam_error_payload",
+    "flam_error_code_of", "flam_error_message_of", "flam_error_release", "flam_error_retain",
+    "flam_error_keep", "flam_frame_push", "flam_frame_leave", "flam_frame_pop",
+    "flam_set_leak_tracking_enabled", "flam_leak_tracking_enabled", "flam_leak_report",
+    "flam_generator_new", "flam_generator_default", "flam_generator_manual_seed",
+    "flam_generator_seed", "flam_generator_initial_seed", "flam_generator_offset",
+    "flam_generator_set_state", "flam_generator_device", "flam_generator_release",
+    "flam_generator_retain", "flam_generator_keep", "flam_manual_seed", "flam_graph_new",
+    "flam_graph_release", "flam_graph_retain", "flam_graph_keep", "flam_graph_capture_begin",
+    "flam_graph_capture_end", "flam_graph_replay", "flam_graph_reset", "flam_graph_pool",
+    "flam_interpolate", "flam_nn_upsample", "flam_grid_sample", "flam_affine_grid",
+    "flam_pixel_shuffle", "flam_nn_pixel_shuffle", "flam_pixel_unshuffle",
+    "flam_nn_pixel_unshuffle", "flam_channel_shuffle", "flam_nn_channel_shuffle", "flam_im2col",
+    "flam_nn_unfold", "flam_col2im", "flam_nn_fold", "flam_index", "flam_index_put_",
+    "flam_index_select", "flam_index_select_out", "flam_index_add", "flam_index_add_",
+    "flam_index_add_out", "flam_index_copy", "flam_index_copy_", "flam_index_copy_out",
+    "flam_index_fill", "flam_index_fill_", "flam_gather", "flam_gather_out", "flam_scatter",
+    "flam_scatter_", "flam_scatter_out", "flam_scatter_add", "flam_scatter_add_",
+    "flam_scatter_add_out", "flam_masked_select", "flam_masked_select_out", "flam_masked_scatter",
+    "flam_masked_scatter_", "flam_nonzero", "flam_nonzero_tuple", "flam_unravel_index", "flam_take",
+    "flam_take_out", "flam_take_along_dim", "flam_take_along_dim_out", "flam_embedding",
+    "flam_one_hot", "flam_init_fans", "flam_init_gain", "flam_init_constant", "flam_init_uniform",
     "flam_init_normal", "flam_init_trunc_normal", "flam_init_affine", "flam_init_xavier_uniform",
     "flam_init_xavier_normal", "flam_init_kaiming_uniform", "flam_init_kaiming_normal",
     "flam_init_eye", "flam_init_dirac", "flam_init_orthogonal", "flam_init_sparse", "flam_save",
@@ -2855,6 +2860,12 @@ const char *flam_library_load(const char *path) {
 #define flam_nn_recurrent (flam_api.nn_recurrent)
 #define flam_nn_recurrent_cell (flam_api.nn_recurrent_cell)
 #define flam_nn_multihead_attention (flam_api.nn_multihead_attention)
+#define flam_group_stat (flam_api.group_stat)
+#define flam_communication_stats (flam_api.communication_stats)
+#define flam_communication_summary (flam_api.communication_summary)
+#define flam_communication_reset (flam_api.communication_reset)
+#define flam_group_align_clocks (flam_api.group_align_clocks)
+#define flam_group_export_trace (flam_api.group_export_trace)
 #define flam_eq (flam_api.eq)
 #define flam_eq_ (flam_api.eq_)
 #define flam_eq_out (flam_api.eq_out)
@@ -3046,8 +3057,6 @@ const char *flam_library_load(const char *path) {
 #define flam_group_barrier (flam_api.group_barrier)
 #define flam_group_send (flam_api.group_send)
 #define flam_group_recv (flam_api.group_recv)
-#define flam_group_start_coalescing (flam_api.group_start_coalescing)
-#define flam_group_end_coalescing (flam_api.group_end_coalescing)
 #define flam_work_done (flam_api.work_done)
 #define flam_work_wait (flam_api.work_wait)
 #define flam_work_source (flam_api.work_source)

@@ -119,7 +119,9 @@ Log* make_log() {
   for (auto& l : s.logs) {
     std::lock_guard inner(l->mutex);
     const ThreadRecord& r = l->record;
-    if (l->owned || !r.spans.empty() || !r.memory.empty() || !r.launches.empty()) continue;
+    if (l->owned || !r.spans.empty() || !r.memory.empty() || !r.launches.empty() ||
+        !r.transfers.empty())
+      continue;
     l->owned = true;
     l->session = 0;  // its next event is of another thread
     return t_log = l.get();
@@ -294,6 +296,19 @@ void note_memory(Device device, int64_t bytes) noexcept {
   recorded([&](Log& log) -> Token {
     log.record.memory.push_back(
         {steady_ns(), bytes, log.open.empty() ? -1 : log.open.back(), device});
+    return 0;
+  });
+}
+
+Asked asked_now() noexcept {
+  return on() ? Asked{steady_ns(), int64_t(::syscall(SYS_gettid))} : Asked{};
+}
+
+void note_transfer(Transfer transfer, bool inside) noexcept {
+  if (!on()) return;
+  recorded([&](Log& log) -> Token {
+    if (inside && !log.open.empty()) transfer.span = log.open.back();
+    log.record.transfers.push_back(std::move(transfer));
     return 0;
   });
 }

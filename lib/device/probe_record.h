@@ -7,6 +7,7 @@
 #include "device/activity.h"
 #include "device/event.h"
 #include "device/probe.h"
+#include "device/probe_transfer.h"
 
 namespace flambeau::probe {
 
@@ -54,6 +55,7 @@ struct ThreadRecord {
   std::vector<SpanRecord> spans;
   std::vector<int64_t> shapes;
   std::vector<MemoryRecord> memory;
+  std::vector<Transfer> transfers;
   std::vector<Event> events;
   std::vector<Anchor> anchors;
 };

@@ -25,7 +25,7 @@ enum class Kind : uint8_t {
   recv
 };
 
-const char* name_of(Kind kind);
+const char* name_of(Kind kind);  // "all_reduce"
 
 // Values are the ABI's FLAM_REDUCE_*.
 enum class ReduceOp : int32_t { none, sum, avg, product, min, max, band, bor, bxor, premul_sum };

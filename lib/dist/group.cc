@@ -7,6 +7,7 @@
 #include "device/label.h"
 #include "device/streams.h"
 #include "dist/pair.h"
+#include "engine/pass_time.h"
 #include "graph/mode.h"
 
 namespace flambeau::dist {
@@ -169,6 +170,11 @@ void Group::connect(const Group* parent) {
   keys_ = std::make_unique<Keys>(prefix_store(cat_text("group/", key_), world_->store_ref()));
   backend_ = backend(options_.backend, size());
   provider_ = backend_.provider;
+  const flam_dist_provider& any = provider_ ? *provider_ : *backend_.streams;
+  const bool named = !options_.backend.empty() && options_.backend.find(':') == std::string::npos;
+  account_ = account_of(
+      {options_.name, named ? options_.backend : any.name, ranks_, rank_, world_->size()});
+  if (size() > 1) pass_time::want();
   if (provider_) {
     const bool alike = parent && parent->provider_ == provider_;
     communicator_ = communicator_of(*provider_, alike ? parent->communicator_ : nullptr);
@@ -204,6 +210,12 @@ void* Group::communicator_of(const flam_dist_provider& provider, void* parent) {
 }
 
 void Group::set_timeout(Millis t) { timeout_ms_ = t.count(); }
+
+const Account& Group::account() const {
+  check(rank_ >= 0, Code::invalid_argument, "this rank is not in the group \"", options_.name,
+        "\", and has called nothing there");
+  return *account_;
+}
 
 void Group::throw_if_over() const {
   check(rank_ >= 0, Code::invalid_argument, "this rank is not in the group \"", options_.name,
@@ -279,7 +291,7 @@ Ref<Work> Group::run(Call call, bool async) {
   auto work = make_ref<Work>();
   std::unique_lock lock(mutex_);
   throw_if_over();
-  Task task{++sequence_, std::move(call), work, {}, t_place, timeout()};
+  Task task{++sequence_, std::move(call), work, {}, Origin::here(), timeout()};
   const bool here = !async && !busy_ && queue_.empty();
   if (here) {
     busy_ = true;
@@ -321,7 +333,7 @@ void Group::work() {
 
 void Group::note(const Task& task) {
   const std::lock_guard lock(now_mutex_);
-  now_ = {task.sequence, task.call.what, task.place, Clock::now(), true};
+  now_ = {task.sequence, task.call.what, task.origin.place, Clock::now(), true};
 }
 
 void Group::note_pair(const What* what, const char* place) {
@@ -342,7 +354,8 @@ void Group::perform(Task& task) {
   }
   const std::lock_guard lock(now_mutex_);
   now_.under_way = false;
-  now_.at = Clock::now();
+  now_.at =
+      task.ended_ns ? Clock::time_point(std::chrono::nanoseconds(task.ended_ns)) : Clock::now();
 }
 
 Group::Now Group::now() const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "dist/account.h"
 #include "dist/call.h"
 #include "dist/provider.h"
 #include "dist/providers.h"
@@ -48,6 +49,9 @@ class Group final : public RefCounted {
   const std::string& backend_name() const { return options_.backend; }
   Millis timeout() const { return Millis(timeout_ms_); }
   World& world() const { return *world_; }
+  const Account& account() const;
+  // Whether it moves tensors of the cpu, so that numbers need no GPU to travel.
+  bool takes_cpu() const { return backend_.cpu; }
   void set_timeout(Millis t);
   void check_goes_on() const;  // throws what has ended it
 
@@ -88,8 +92,9 @@ class Group final : public RefCounted {
     Call call;
     Ref<Work> work;
     std::optional<Event> before;  // after what the operands are on their device
-    const char* place;            // in the program
-    Millis timeout;               // the group's when it was called
+    Origin origin;
+    Millis timeout;        // the group's when it was called
+    int64_t ended_ns = 0;  // of the steady clock; 0: not well
   };
 
   Group(Ref<World> world, std::vector<int32_t> ranks, int rank, std::string key,
@@ -125,6 +130,7 @@ class Group final : public RefCounted {
   Backend backend_;
   struct Keys;
   std::unique_ptr<Keys> keys_;  // of the store, for communicators
+  std::shared_ptr<Account> account_;
   const flam_dist_provider* provider_ = nullptr;
   void* communicator_ = nullptr;
   std::unique_ptr<StreamCalls> streams_;

@@ -4,6 +4,7 @@
 #include "dist/group.h"
 #include "dist/provided.h"
 #include "dist/staging.h"
+#include "engine/pass_time.h"
 #include "ops/ops.h"
 
 namespace flambeau::dist {
@@ -81,8 +82,13 @@ std::optional<Event> Group::move(Task& task) {
     scale(const_cast<void*>(c.in), all, what.dtype, factors.before);
   }
   flam_dist_text why{};
-  const auto result = function_of(*provider_, what.kind)(communicator_, &c, &why);
-  if (result != FLAM_DIST_OK) explain(task.sequence, what, task.timeout, result, why.text);
+  {
+    const pass_time::Waiting waiting;
+    const Begun begun;
+    const auto result = function_of(*provider_, what.kind)(communicator_, &c, &why);
+    if (result != FLAM_DIST_OK) explain(task.sequence, what, task.timeout, result, why.text);
+    task.ended_ns = account_->add(call, task.sequence, task.origin, begun, true);
+  }
   const bool receives = what.kind != Kind::reduce || what.peer == rank_;
   if (factors.after != 1 && receives) scale(c.out, what.count, what.dtype, factors.after);
   out.write_back();

@@ -6,6 +6,7 @@
 #include "device/runtime.h"
 #include "dist/provided.h"
 #include "dist/staging.h"
+#include "engine/pass_time.h"
 
 namespace flambeau::dist {
 namespace {
@@ -22,7 +23,7 @@ class PairWork final : public Work {
       : group_(std::move(group)),
         call_(std::move(call)),
         sends_(call_.what.kind == Kind::send),
-        place_(place()),
+        origin_(Origin::here()),
         deadline_(Clock::now() + group_->timeout()),
         staged_(sends_ ? call_.in : call_.out, sends_) {}
 
@@ -48,6 +49,7 @@ class PairWork final : public Work {
 
   void wait(std::optional<Millis> timeout) override {
     const Clock::time_point until = timeout ? Clock::now() + *timeout : deadline_;
+    const pass_time::Waiting counted;
     if (until >= deadline_) {
       const std::lock_guard one(waiting_);
       if (request_) finish_by_deadline();
@@ -74,7 +76,7 @@ class PairWork final : public Work {
     const auto left = std::chrono::ceil<Millis>(deadline_ - Clock::now());
     int32_t peer = -1;
     flam_dist_text why{};
-    group_->note_pair(&call_.what, place_);
+    group_->note_pair(&call_.what, origin_.place);
     const auto result = group_->provider_->wait(group_->communicator_, request_,
                                                 std::max<int64_t>(left.count(), 1), &peer, &why);
     ended(result, peer, why.text);
@@ -85,6 +87,7 @@ class PairWork final : public Work {
     request_ = nullptr;
     try {
       if (result != FLAM_DIST_OK) group_->explain(0, call_.what, group_->timeout(), result, why);
+      group_->account_->add(call_, 0, origin_, begun_, false);
       if (!sends_) staged_.write_back();
       finish({}, peer);
     } catch (...) {
@@ -95,9 +98,10 @@ class PairWork final : public Work {
   const Ref<Group> group_;
   const Call call_;
   const bool sends_;
-  const char* const place_;
+  const Origin origin_;
   const Clock::time_point deadline_;
   Staged staged_;
+  const Begun begun_;
   std::mutex waiting_;
   void* request_ = nullptr;
 };

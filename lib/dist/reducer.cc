@@ -305,6 +305,7 @@ bool Reducer::may_wait(size_t b) const {
 }
 
 void Reducer::launch(size_t b) {
+  const PurposeScope counted(Purpose::gradients);
   buckets_[b].pending =
       hook_ ? hook_->begin(*this, b) : sum(*group_, buckets_[b].flat, !may_wait(b));
 }
@@ -336,6 +337,7 @@ void Reducer::finish() {
 }
 
 void Reducer::finish_bucket(Bucket& b) {
+  const PurposeScope counted(Purpose::gradients);  // a hook may reduce twice
   const Tensor reduced = b.pending->wait();
   if (reduced) {
     check(reduced.numel() == b.flat.numel(), Code::shape, "a communication hook returned ", reduced,

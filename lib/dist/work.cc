@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "device/streams.h"
+#include "engine/pass_time.h"
 
 namespace flambeau::dist {
 
@@ -15,6 +16,8 @@ void Work::wait(std::optional<Millis> timeout) {
   {
     std::unique_lock lock(mutex_);
     const auto over = [this] { return over_; };
+    std::optional<pass_time::Waiting> waiting;
+    if (!over_) waiting.emplace();
     if (!timeout) {
       ended_.wait(lock, over);
     } else if (!ended_.wait_for(lock, *timeout, over)) {

@@ -17,6 +17,7 @@
 #include "device/probe.h"
 #include "device/step.h"
 #include "engine/node_scope.h"
+#include "engine/pass_time.h"
 #include "graph/hook_kinds.h"
 #include "graph/mode.h"
 #include "graph/saved_hooks.h"
@@ -424,6 +425,7 @@ void Walk::run() {
     Open() { ++walks_open; }
     ~Open() { --walks_open; }
   } open;
+  const pass_time::Pass counted;
   const BackwardPhase phase;
   const RunningPass pass(this, accumulate_ && !limited_, &unpacked_);
   GradMode mode(create_);

@@ -99,6 +99,12 @@ std::vector<Average> averages(const flam_profile& profile, Grouping grouping) {
     of.of_device.self += a.length_us;
     of.of_device.total += a.length_us;
   }
+  for (const ProfileTransfer& t : profile.transfers) {
+    Average& of = row(t.name, "communication", {}, nullptr);
+    ++of.count;
+    of.host.self += t.length_us;
+    of.host.total += t.length_us;
+  }
   std::ranges::stable_sort(all, std::greater(), [](const Average& a) { return a.host.self; });
   return all;
 }
@@ -135,6 +141,15 @@ std::string events_json(const flam_profile& profile) {
     e.begin_us = a.begin_us;
     e.of_device = {a.length_us, a.length_us};
     write(e, a.category());
+  }
+  for (const ProfileTransfer& t : profile.transfers) {
+    ProfileEvent e;
+    e.name = t.name;
+    e.parent = t.event;
+    e.thread = t.lane;
+    e.begin_us = t.begin_us;
+    e.host = {t.length_us, t.length_us};
+    write(e, "communication");
   }
   return "[" + out + "]";
 }

@@ -175,6 +175,7 @@ flam_profile::flam_profile(flambeau::probe::Recorded recorded)
     : options(recorded.options),
       length_us(flambeau::observe::us_since(recorded.begin_ns, recorded.end_ns)),
       epoch_us(recorded.epoch_ns / 1000),
+      steady_ns(recorded.begin_ns),
       lost(recorded.lost),
       lost_activities(recorded.traced.lost),
       untraced(recorded.traced.problem) {
@@ -190,6 +191,7 @@ flam_profile::flam_profile(flambeau::probe::Recorded recorded)
     add_memory(thread, recorded.begin_ns, first, *this);
   }
   add_activities(recorded, firsts, *this);
+  add_transfers(recorded, firsts, *this);
   fold_into_parents(events);
   fold_device_times(events);
   sum_memory(recorded, memory);

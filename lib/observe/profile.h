@@ -52,6 +52,15 @@ struct ProfileActivity {
   const char* category() const;                      // "kernel", "copy", "fill"
 };
 
+// A call of a group of processes, as long as its bytes moved.
+struct ProfileTransfer {
+  probe::Transfer told;
+  std::string name;  // "gloo:all_reduce"
+  double begin_us = 0, length_us = 0, asked_us = 0;
+  int32_t event = -1;  // that waited for it
+  int64_t lane = 0;    // as a thread's number: one of the group's, which has one call at a time
+};
+
 struct MemoryPoint {
   double time_us;
   int64_t bytes, total;  // the change, and what is in use after it
@@ -78,10 +87,12 @@ struct flam_profile : flambeau::RefCounted {
 
   std::vector<flambeau::observe::ProfileEvent> events;
   std::vector<flambeau::observe::ProfileActivity> activities;  // of devices that were traced
+  std::vector<flambeau::observe::ProfileTransfer> transfers;   // by time
   std::vector<flambeau::observe::MemoryPoint> memory;          // by time
   flambeau::probe::Options options;
   double length_us = 0;
-  int64_t epoch_us = 0;  // the system's clock when the session began
+  int64_t epoch_us = 0;   // the system's clock when the session began
+  int64_t steady_ns = 0;  // the steady clock then
   int64_t lost = 0, lost_activities = 0;
   std::string untraced;  // why a device was not traced
 };
@@ -97,5 +108,21 @@ std::string events_json(const flam_profile& profile);
 std::string table(const flam_profile& profile, std::string_view sort_by, int64_t rows,
                   Grouping grouping);
 std::string chrome_trace(const flam_profile& profile);
+
+// A trace of several ranks: what of it belongs to one of them, a line an event, to be joined by
+// commas between the head and the foot.
+struct RankOfTrace {
+  int rank = 0;
+  std::string host;
+};
+std::string rank_trace(const flam_profile& profile, const RankOfTrace& of);
+inline constexpr std::string_view kTraceHead =
+    "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"baseTimeNanoseconds\":0,\n"
+    "\"traceEvents\":[\n";
+
+// Places `recorded`'s communication in the profile, whose events are there; `first` has the place
+// of each thread's.
+void add_transfers(const probe::Recorded& recorded, const std::vector<size_t>& first,
+                   flam_profile& profile);
 
 }  // namespace flambeau::observe

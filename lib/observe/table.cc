@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text_table.h"
 #include "observe/profile.h"
 
 namespace flambeau::observe {
@@ -133,39 +134,14 @@ std::vector<Column> columns(const flam_profile& profile, Grouping grouping, cons
   return all;
 }
 
-// Columns as wide as their widest cell; long names and shapes keep their beginning.
 std::string drawn(const std::vector<Column>& columns, const std::vector<Average>& rows) {
-  constexpr size_t most = 60;
+  std::vector<TextColumn> headers;
   std::vector<std::vector<std::string>> cells(rows.size());
-  std::vector<size_t> widths;
   for (const Column& c : columns) {
-    size_t width = std::string_view(c.header).size();
-    for (size_t r = 0; r < rows.size(); ++r) {
-      std::string text = c.text(rows[r]);
-      if (text.size() > most) {
-        text.resize(most - 3);
-        text += "...";
-      }
-      width = std::max(width, text.size());
-      cells[r].push_back(std::move(text));
-    }
-    widths.push_back(width);
+    headers.push_back({c.header, c.left});
+    for (size_t r = 0; r < rows.size(); ++r) cells[r].push_back(c.text(rows[r]));
   }
-  std::string rule, head;
-  const auto padded = [&](size_t c, const std::string& text) {
-    const std::string space(widths[c] - text.size(), ' ');
-    return (columns[c].left ? text + space : space + text) + "  ";
-  };
-  for (size_t c = 0; c < columns.size(); ++c) {
-    rule += std::string(widths[c], '-') + "  ";
-    head += padded(c, columns[c].header);
-  }
-  std::string out = rule + "\n" + head + "\n" + rule + "\n";
-  for (const auto& row : cells) {
-    for (size_t c = 0; c < columns.size(); ++c) out += padded(c, row[c]);
-    out += "\n";
-  }
-  return out + rule + "\n";
+  return text_table(headers, std::move(cells));
 }
 
 // Of what traced devices tell, and of the operations on the others.

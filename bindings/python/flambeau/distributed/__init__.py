@@ -31,6 +31,7 @@ _BY_MODULE = {
     "is_available is_backend_available is_gloo_available is_initialized is_mpi_available "
     "is_nccl_available is_torchelastic_launched is_ucc_available is_xccl_available",
     "_subgroups": "new_group new_subgroups new_subgroups_by_enumeration split_group",
+    "_summary": "reset_summary summary",
     "_work": "Work",
     "device_mesh": "DeviceMesh init_device_mesh",
 }
@@ -45,6 +46,6 @@ __all__ = sorted(
 _mentioned.install()
 _MODULES = (
     "_composable _functional_collectives _tensor algorithms checkpoint device_mesh "
-    "distributed_c10d elastic fsdp nn optim tensor"
+    "distributed_c10d elastic fsdp nn optim profiler tensor"
 )
 __getattr__ = _loader(globals(), _BY_MODULE, _MODULES)

@@ -22,6 +22,14 @@ __all__ = ["Progress"]
 _STYLES = {"auto": "automatic", "bar": "bar", "plain": "plain"}
 
 
+def _is_first():
+    """Whether this process has rank 0: by its group, or before there is one by its launcher."""
+    from ..distributed import _group
+
+    job = _group._groups.world
+    return job._rank == 0 if job else os.environ.get("RANK") in (None, "", "0")
+
+
 def _number(value):
     if callable(value):
         value = value()
@@ -37,8 +45,8 @@ def _show(user, event, text, state):
 class Progress:
     """Counts up to `total` (0: not known) and shows it until the `with` block ends.
 
-    - `out`: a file to write lines to, one with a file descriptor; default: standard output; None
-      writes nothing.
+    - `out`: a file to write lines to, one with a file descriptor; None writes nothing. Default:
+      standard output, of several processes on rank 0 only.
     - `style`: "bar", "plain" lines, or "auto": a bar on a terminal.
     - `jsonl`: a path; gets one JSON object per line.
     - `callback`: called as `callback(event, text, state)` with "progress", "message" or "end", the
@@ -53,7 +61,7 @@ class Progress:
         self._progress = api.progress_new(total, unit)
         self.total, self._out = total, None
         if out is ...:
-            out = sys.stdout
+            out = sys.stdout if _is_first() else None
         if out is not None:
             self._add_text(out, _STYLES[style], interval)
         if jsonl is not None:

@@ -1,0 +1,16 @@
+// Communication in traces, under the keys that PyTorch's traces have for it, by which its tools
+// find what ranks did together.
+#pragma once
+#include <string>
+
+#include "observe/profile.h"
+
+namespace flambeau::observe {
+
+// The members of an event's "args".
+std::string transfer_arguments(const ProfileTransfer& t);
+// The members of a trace that say on which machine it was made, whose clock it tells, and where
+// something was communicated which rank of which job it is of; with a comma before.
+std::string job_members(const flam_profile& profile);
+
+}  // namespace flambeau::observe
