@@ -77,6 +77,9 @@ Figures sizes_of(const Call& call, const probe::Channel& channel) {
   return f;
 }
 
+// A program that makes groups without end keeps the latest.
+constexpr size_t kMostAccounts = 4096;
+
 struct Registry {
   std::mutex mutex;
   std::vector<std::shared_ptr<Account>> accounts;
@@ -162,6 +165,11 @@ std::shared_ptr<Account> account_of(probe::Channel channel) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
   std::erase_if(r.accounts, [](const auto& a) { return a.use_count() == 1 && is_empty(*a); });
+  if (r.accounts.size() >= kMostAccounts) {
+    const auto ended = [](const auto& a) { return a.use_count() == 1; };
+    const auto oldest = std::ranges::find_if(r.accounts, ended);
+    if (oldest != r.accounts.end()) r.accounts.erase(oldest);
+  }
   for (const auto& a : r.accounts) {
     const probe::Channel& c = a->channel();
     if (c.group == channel.group && c.backend == channel.backend && c.ranks == channel.ranks &&

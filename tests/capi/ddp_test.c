@@ -1,6 +1,6 @@
 /* Data parallel training from C: two threads as ranks over one store, a model of named tensors and
  * one of modules, gradients that stay apart, hooks of the program's own and what each of them drops
- * exactly once, and errors that name the parameter. */
+ * exactly once, what all of it has cost, and errors that name the parameter. */
 #include <pthread.h>
 
 #include "pairs.h"
@@ -170,6 +170,19 @@ static void of_a_module(const flam_group *group, int rank) {
   flam_module_release(model);
 }
 
+/* What the steps above have cost is counted, that of gradients apart. */
+static void has_counted(const flam_group *group) {
+  double calls = 0, seconds = 0, hidden = 0, offset = 1;
+  CHECK(flam_group_stat(group, "ddp.calls", &calls) == FLAM_OK && calls >= 4);
+  CHECK(flam_group_stat(group, "ddp.seconds", &seconds) == FLAM_OK && seconds > 0);
+  CHECK(flam_group_stat(group, "ddp.hidden_seconds", &hidden) == FLAM_OK && hidden <= seconds);
+  CHECK(flam_group_stat(group, "ddp.colour", &calls) == FLAM_ERROR_INVALID_ARGUMENT);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "one of calls, bytes, seconds");
+  CHECK(strstr(flam_communication_summary(), "all_reduce (DDP)"));
+  CHECK(strstr(flam_communication_stats(), "\"collective\":\"all_reduce\""));
+  CHECK(flam_group_align_clocks(group, &offset) == FLAM_OK && offset < 1 && offset > -1);
+}
+
 static void *train(void *argument) {
   const job *j = (const job *)argument;
   const flam_scope frame = flam_frame_push();
@@ -183,6 +196,7 @@ static void *train(void *argument) {
   of_tensors(group, j->rank);
   with_hooks(group, j->rank);
   of_a_module(group, j->rank);
+  has_counted(group);
   CHECK(flam_group_leave(group) == FLAM_OK);
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   return NULL;

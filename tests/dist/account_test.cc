@@ -210,8 +210,8 @@ TEST(Clock, OfOneMachineIsOne) {
   };
   all_well(3, [&](Group& g) {
     const int64_t offset = align_clocks(g);
-    EXPECT_LT(std::abs(offset), 5'000'000);
-    EXPECT_LT(std::abs(steady_ns() + job_epoch_ns - system()), 50'000'000);
+    EXPECT_LT(std::abs(offset), 100'000'000);  // half of a round trip, on a busy machine
+    EXPECT_LT(std::abs(steady_ns() + job_epoch_ns - system()), 200'000'000);
     EXPECT_EQ(of(g, Kind::send).calls, 0);
   });
   job_epoch_ns = 0;
