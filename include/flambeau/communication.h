@@ -6,8 +6,8 @@
  * meanwhile. Seconds are this rank's, from when it began to move bytes until it had them: what it
  * waits there for a slower rank is in them, what a call waits for its turn is not. Of a transfer
  * between two they end where the program finds it ended. What NCCL enqueues on the streams of GPUs
- * is not counted; how long it ran, a profile of the GPU says. What ran before `flam_profiler_stop` is in
- * the profile, too, beside the ops.
+ * is not counted; how long it ran, a profile of the GPU says. What ran before `flam_profiler_stop`
+ * is in the profile, too, beside the ops.
  */
 #ifndef FLAMBEAU_COMMUNICATION_H
 #define FLAMBEAU_COMMUNICATION_H
