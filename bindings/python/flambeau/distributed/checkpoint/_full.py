@@ -66,7 +66,7 @@ def taken(state, own, options):
 
 def _with_elements(value):
     """The tensor, or in the place of one on meta a like one where the ranks exchange theirs."""
-    if not is_tensor(value) or not value.is_meta:
+    if not getattr(value, "is_meta", False):
         return value
     return empty_like(value, device=carrier(world()) if dist.is_initialized() else "cpu")
 

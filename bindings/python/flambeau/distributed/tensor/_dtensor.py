@@ -239,6 +239,8 @@ class DTensor(Tensor):
 
     def _fill_whole(self, write, *args, **named):
         """Has an initialiser write into the whole tensor, and those among its arguments."""
+        if any(isinstance(v, DTensor) and v._layout.partial for v in (self, *args)):
+            raise refused("initialising terms of a reduction (Partial)")
         fill_whole(write, (self, *args), named)
 
     def _reduce_max(self, cell):

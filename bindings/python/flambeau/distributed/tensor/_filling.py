@@ -19,9 +19,6 @@ def fill_whole(write, args, named):
     layout = parts[0]._layout
     if layout.mesh.get_coordinate() is None:
         return
-    for part in parts:
-        if part._layout.partial:
-            raise NotImplementedError("terms of a sum (Partial) cannot be initialised")
     if not parts[0].is_meta:
         given = (v for v in (*args, *named.values()) if isinstance(v, Generator))
         _agree(layout.mesh, next(given, None) or default_of(parts[0].device))
