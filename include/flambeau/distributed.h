@@ -373,7 +373,7 @@ FLAM_API FLAM_BLOCKS flam_work *flam_group_recv(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the group's transfers are collected already.
  */
-FLAM_API flam_status flam_group_start_coalescing(const flam_group *group);
+FLAM_API FLAM_BLOCKS flam_status flam_group_start_coalescing(const flam_group *group);
 
 /** Begins what was collected since `flam_group_start_coalescing`. Their works can be waited for
  * from now on.

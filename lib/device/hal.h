@@ -144,9 +144,6 @@ struct Table {
   // 13.0), and its library of products, which is opened for the question
   // (throws Error(library missing)).
   int (*runtime_version)();
-  // Runs `run(user)`, which does not throw, while the device is the vendor's current one on this
-  // thread, for libraries of the vendor's that look for it there. Null where there are none.
-  Status (*with_current)(int device, void (*run)(void* user), void* user);
   size_t (*matmul_version)();
 
   // Monitoring, null where a provider has none. A library that is missing is thrown as

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "device/hal.h"
+#include "device/vendor_device.h"
 #include "dist/nccl_communicator.h"
 #include "dist/nccl_types.h"
 #include "dist/providers.h"
@@ -129,9 +129,8 @@ template <class F> void on_device(int device, F f) {
       r.error = std::current_exception();
     }
   };
-  const hal::Table& table = *hal::provider(DeviceType::cuda);
-  if (table.with_current(device, call, &run) != hal::Status::ok)
-    throw NcclFailure{FLAM_DIST_FAILED, table.error_text(device)};
+  if (hal::with_cuda_device(device, call, &run) != hal::Status::ok)
+    throw NcclFailure{FLAM_DIST_FAILED, hal::provider(DeviceType::cuda)->error_text(device)};
   if (run.error) std::rethrow_exception(run.error);
 }
 

@@ -23,11 +23,14 @@ void NcclPatience::pause(int turn) const {
     std::this_thread::sleep_for(std::chrono::microseconds(turn < 1000 ? 50 : 1000));
 }
 
-// A peer that is gone shows as an error of the network or of the system.
+// A peer that is gone shows as an error of the network or of the system; the most frequent mistake
+// of programs has a cure.
 void NcclCommunicator::fail(nccl::Result result) const {
   const char* last = n_.GetLastError(handle_);
   std::string why = cat_text("NCCL: ", n_.GetErrorString(result));
   if (last && *last) why += cat_text(": ", last);
+  if (why.find("Duplicate GPU") != why.npos)
+    why += "; give each rank a GPU of its own: torch.cuda.set_device(local_rank)";
   const bool lost = result == nccl::remote_error || result == nccl::system_error;
   throw NcclFailure{lost ? FLAM_DIST_LOST : FLAM_DIST_FAILED, std::move(why)};
 }

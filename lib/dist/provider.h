@@ -2,10 +2,9 @@
  * which Gloo's adaptor, NCCL, MPI and threads of one process answer. It is C, because the adaptor
  * is a library of its own. A call blocks until its bytes are there, but for send and recv, which
  * begin and are waited for; one of a provider on streams returns when it is enqueued. No function
- * throws, and after one has failed, but for something unsupported, its communicator can only be
- * destroyed. Ranks that called the same have the same `tag`; others never meet, so that what was
- * called by mistake ends at its deadline and not in somebody's memory; on streams the group sees
- * to that. */
+ * throws, and after one has failed, but as unsupported, its communicator can only be destroyed.
+ * Ranks that called the same have the same `tag`; others never meet, so that what was called by
+ * mistake ends at its deadline and not in somebody's memory (on streams the group sees to it). */
 #ifndef FLAMBEAU_DIST_PROVIDER_H
 #define FLAMBEAU_DIST_PROVIDER_H
 

@@ -237,6 +237,7 @@ def refused(rank, size):
 def test_what_nccl_says_is_shown():
     found = ranks.values(refused, 2, timeout=TIME, **OVER, FLAMBEAU_STANDIN_NCCL="refuses")
     assert all("invalid usage: Duplicate GPU detected" in text for text in found), found
+    assert all("give each rank a GPU of its own" in text for text in found), found
 
 
 def unusable(rank, size):

@@ -14,6 +14,7 @@
 #include "device/cuda/status.h"
 #include "device/cuda/trace.h"
 #include "device/cuda/versions.h"
+#include "device/vendor_device.h"
 
 namespace flambeau::cuda {
 namespace {
@@ -279,9 +280,6 @@ hal::Table make_table() {
   t.trace_launch = trace_launch;
   t.trace_stop = trace_stop;
   t.runtime_version = runtime_version;
-  t.with_current = [](int device, void (*run)(void*), void* user) {
-    return on_device(device, [&] { return run(user), cudaSuccess; });
-  };
   t.matmul_version = [] { return lt::functions().version(); };
   return t;
 }
@@ -290,7 +288,13 @@ const hal::Table& table() {
   static const hal::Table made = make_table();
   return made;
 }
-[[maybe_unused]] const bool entered = (hal::cuda_table = table, true);
+
+Status with_device(int device, void (*run)(void*), void* user) {
+  return on_device(device, [&] { return run(user), cudaSuccess; });
+}
+
+[[maybe_unused]] const bool entered =
+    (hal::cuda_table = table, hal::with_cuda_device = with_device, true);
 
 }  // namespace
 }  // namespace flambeau::cuda

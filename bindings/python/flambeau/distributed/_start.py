@@ -102,7 +102,8 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
 
 
 def _leave():
-    """Says goodbye, so that nobody misses this process. It waits for nobody."""
+    """Says goodbye, so that nobody misses this process. It waits for nobody, but for what is under
+    way on GPUs."""
     atexit.unregister(_leave)
     if _groups.world is not None:
         handle = _groups.world._handle
@@ -114,8 +115,8 @@ before_destroying = []  # what waits for work that goes on in groups, in threads
 
 
 def destroy_process_group(group=None):
-    """Ends one group, or the default one and with it all. It waits for no other rank, but for a
-    checkpoint that this one is saving in the background."""
+    """Ends one group, or the default one and with it all. It waits for no other rank, but for what
+    is under way on GPUs and a checkpoint that this one is saving in the background."""
     if is_no_member(group):
         return
     if _groups.world is None:
@@ -153,7 +154,7 @@ def is_gloo_available():
 
 
 def is_nccl_available():
-    """Whether tensors of GPUs can be reduced: of simulated ones, Gloo does it."""
+    """Whether NCCL's library is found, and there are GPUs; of simulated ones, Gloo does it."""
     return api.backend_is_available("nccl")
 
 
