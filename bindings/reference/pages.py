@@ -31,7 +31,7 @@ GROUPS = {
     "Networks": "conv pool norm attention recurrent embedding image loss margin random init",
     "Modules and training": "module layers blocks transformer optim optim_step schedule autograd saved amp",
     "Data and files": "data io state",
-    "Many processes": "store distributed ddp",
+    "Many processes": "store distributed ddp communication",
     "Memory, streams and tools": "memory stream graph monitor profiler progress plot",
 }
 

@@ -1,13 +1,14 @@
 /* What the calls of groups of processes cost, and one trace of what all ranks did.
  * namespace: capi
  *
- * Every collective and transfer counts, always: how often it was called, the bytes, the seconds,
- * and how many of these a backward pass of this process hid, because it computed gradients
- * meanwhile. Seconds are this rank's, from when it began to move bytes until it had them: what it
- * waits there for a slower rank is in them, what a call waits for its turn is not. Of a transfer
- * between two they end where the program finds it ended. What NCCL enqueues on the streams of GPUs
- * is not counted; how long it ran, a profile of the GPU says. What ran before `flam_profiler_stop`
- * is in the profile, too, beside the ops.
+ * Every collective and transfer counts, always, but for what NCCL enqueues on the streams of GPUs,
+ * whose time a profile of the GPU tells: how often it was called, the bytes, the seconds, and how
+ * many of these a backward pass of this process hid, because it computed gradients meanwhile.
+ * Seconds are this rank's, from when it began to move bytes until it had them: what it waits there
+ * for a slower rank is in them, what a call waits for its turn is not. Of a transfer between two
+ * they end where the program finds it ended. All of it is by the host's clock: gradients that a GPU
+ * still computes when the host waits hide nothing here. A profile shows the same calls beside the
+ * ops.
  */
 #ifndef FLAMBEAU_COMMUNICATION_H
 #define FLAMBEAU_COMMUNICATION_H

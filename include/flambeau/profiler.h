@@ -101,7 +101,8 @@ typedef struct flam_profile_averages_options {
 /** The averages as data.
  *
  * - `profile`: the profile.
- * - returns: a JSON list of objects with `name`, `kind` ("op", "backward", "range", "wait", and of
+ * - returns: a JSON list of objects with `name`, `kind` ("op", "backward", "range", "wait",
+ *   "communication" of a group of processes, and of
  *   what devices ran "kernel", "copy", "fill", which is in the times of ops, too), `count`,
  *   `shapes`, `module`, times in microseconds (`host_us`, `device_us`) and bytes (`host_bytes`,
  *   `device_bytes`), each `self` and `total`; largest own host time first. Valid until this
