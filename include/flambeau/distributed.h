@@ -394,10 +394,17 @@ FLAM_API FLAM_BLOCKS flam_status flam_group_end_coalescing(const flam_group *gro
  */
 FLAM_API flam_bool flam_work_done(const flam_work *work);
 
+/** Whether the current stream waits for a work while the program goes on, as with NCCL.
+ *
+ * - `work`: the work.
+ * - returns: whether `flam_work_wait` without a timeout returns at once.
+ */
+FLAM_API flam_bool flam_work_is_stream_ordered(const flam_work *work);
+
 /** Waits for a work. Of tensors on a device it is the current stream that waits for the copies.
  *
  * - `work`: the work.
- * - `timeout`: seconds; default -1: the group's.
+ * - `timeout`: seconds, for which the program waits in any case; default -1: the group's.
  * - returns: `FLAM_OK`.
  * - errors: what the work failed with; `FLAM_ERROR_COLLECTIVE_TIMEOUT` where the time is over.
  */

@@ -134,6 +134,7 @@ void group_start_coalescing(const flam_group* group) { of(group).start_coalescin
 void group_end_coalescing(const flam_group* group) { of(group).end_coalescing(); }
 
 bool work_done(const flam_work* work) { return work->work->done(); }
+bool work_is_stream_ordered(const flam_work* work) { return work->work->stream_ordered(); }
 void work_wait(const flam_work* work, double timeout) {
   if (timeout < 0)
     work->work->wait();

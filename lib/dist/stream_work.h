@@ -14,6 +14,7 @@ class StreamWork final : public Work {
   StreamWork(What what, uint64_t sequence, Device device, Millis timeout, const char* place);
 
   bool done() override;
+  bool stream_ordered() const override { return !host_waits; }
   // With a timeout, and where `host_waits`, until it has ended.
   void wait(std::optional<Millis> timeout) override;
   void enqueued(Event end);

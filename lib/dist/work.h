@@ -20,6 +20,8 @@ class Work : public RefCounted {
   // Until it has; where tensors are on a device, the current stream then waits for them. Throws
   // what it failed with, and Code::collective_timeout where `timeout` is over: the work goes on.
   virtual void wait(std::optional<Millis> timeout = {});
+  // Whether it is the current stream that waits, and the program goes on.
+  virtual bool stream_ordered() const { return false; }
   int source() const { return source_; }  // of a receive: who sent; -1 before the end
 
   // By who does it. `ready`: after what the results are on their device.

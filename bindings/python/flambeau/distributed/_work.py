@@ -13,7 +13,10 @@ _PART = 0.5  # seconds without a look at Python's signals
 
 
 def wait_for(handle, timeout=None):
-    """Waits for a collective by parts, between which Ctrl-C raises; the collective then goes on."""
+    """Waits for a collective by parts, between which Ctrl-C raises; the collective then goes on.
+    Where a stream waits nothing here does."""
+    if timeout is None and api.work_is_stream_ordered(handle):
+        return api.work_wait(handle)
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         left = math.inf if deadline is None else max(deadline - time.monotonic(), 0.0)
