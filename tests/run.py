@@ -1,6 +1,6 @@
 """`make test` after the build: runs every suite, two at a time, shows the output of those that
 fail, and ends with each runner's own closing line. A suite that cannot run here is named with its
-reason, one that hangs with where it was.
+reason; one that hangs is cut off, of pytest with where it was.
 """
 
 from __future__ import annotations

@@ -272,8 +272,9 @@ def run(suite: Suite, timeout: float | None = None) -> Outcome:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        said.seek(0)
-        output = said.read().decode(errors="replace")
+        # Who still writes shares the position, which therefore stays.
+        whole = os.pread(said.fileno(), os.fstat(said.fileno()).st_size, 0)
+        output = whole.decode(errors="replace")
     seconds = time.monotonic() - start
     if cut:
         return Outcome(suite, "not run", seconds, f"cut off after {seconds:.0f} s", output, True)

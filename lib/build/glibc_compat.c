@@ -43,22 +43,43 @@ OLDER(long long, strtoll)
 OLDER(unsigned long, strtoul)
 OLDER(unsigned long long, strtoull)
 
-/* 2.30. The deadline on another clock becomes one on the clock of pthread_cond_timedwait. */
+/* A deadline on any clock as one on the clock of the older functions; 0, or why not. */
+static int as_real_time(clockid_t clock, const struct timespec *deadline, struct timespec *real) {
+  struct timespec now;
+  int64_t left;
+
+  if (clock_gettime(clock, &now) || clock_gettime(CLOCK_REALTIME, real)) return errno;
+  left = (int64_t)(deadline->tv_sec - now.tv_sec) * 1000000000 + deadline->tv_nsec - now.tv_nsec;
+  if (left < 0) left = 0;
+  left += real->tv_nsec;
+  real->tv_sec += (time_t)(left / 1000000000);
+  real->tv_nsec = (long)(left % 1000000000);
+  return 0;
+}
+
+/* 2.30. */
 HIDDEN int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                                   const struct timespec *deadline) {
   typedef int wait_fn(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
   wait_fn *newer = (wait_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_cond_clockwait");
-  struct timespec now, real;
-  int64_t left;
+  struct timespec real;
+  int problem;
 
   if (newer) return newer(cond, mutex, clock, deadline);
-  if (clock_gettime(clock, &now) || clock_gettime(CLOCK_REALTIME, &real)) return errno;
-  left = (int64_t)(deadline->tv_sec - now.tv_sec) * 1000000000 + deadline->tv_nsec - now.tv_nsec;
-  if (left < 0) left = 0;
-  left += real.tv_nsec;
-  real.tv_sec += (time_t)(left / 1000000000);
-  real.tv_nsec = (long)(left % 1000000000);
-  return pthread_cond_timedwait(cond, mutex, &real);
+  problem = as_real_time(clock, deadline, &real);
+  return problem ? problem : pthread_cond_timedwait(cond, mutex, &real);
+}
+
+HIDDEN int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+                                   const struct timespec *deadline) {
+  typedef int lock_fn(pthread_mutex_t *, clockid_t, const struct timespec *);
+  lock_fn *newer = (lock_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "pthread_mutex_clocklock");
+  struct timespec real;
+  int problem;
+
+  if (newer) return newer(mutex, clock, deadline);
+  problem = as_real_time(clock, deadline, &real);
+  return problem ? problem : pthread_mutex_timedlock(mutex, &real);
 }
 
 #if __GLIBC_PREREQ(2, 35)

@@ -36,7 +36,8 @@ void Graph::launch(Stream s) const {
 }
 
 GraphCapture::GraphCapture(Stream s, const MemoryPool& pool, Mode mode) : stream_(s) {
-  check(!s.device.is_cpu(), Code::unsupported, "graphs hold a GPU's work; the cpu has none");
+  check(s.device.is_accelerator(), Code::unsupported, "graphs hold a GPU's work; ",
+        to_string(s.device), " has none");
   check(s.id != 0, Code::graph_capture, "the default stream of ", to_string(s.device),
         " cannot be captured; make another one current");
   check(pool.device == s.device, Code::device_mismatch, "a graph of ", to_string(s.device),

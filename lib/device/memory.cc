@@ -41,12 +41,13 @@ Device accelerator() {
               "use ordinary host memory on a machine without a GPU");
 }
 
-// Addresses that nothing else has, for tensors without elements: those of no memory on any machine.
+// A place for a storage without elements: of no memory on any machine, and of no other storage but
+// after 2^62 bytes of them.
 void* nowhere(size_t bytes) {
-  constexpr uint64_t kFirst = uint64_t(1) << 56, kAlignment = 512;
-  static std::atomic<uint64_t> next{kFirst};
+  constexpr uint64_t kFirst = uint64_t(1) << 56, kRange = uint64_t(1) << 62, kAlignment = 512;
+  static std::atomic<uint64_t> next{0};
   const uint64_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  return reinterpret_cast<void*>(next.fetch_add(size, std::memory_order_relaxed));
+  return reinterpret_cast<void*>(kFirst + next.fetch_add(size, std::memory_order_relaxed) % kRange);
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ class Worker:
         frame = run("flam_frame_push")
         entry = self.engine.entry(f.name)
         result = entry(*(a for v in arguments.values() for a in v.arguments))
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)  # what follows waits for nobody
         code = run("flam_error_code")
         fault = self.fault(f, result, code)
         if fault:

@@ -71,7 +71,7 @@ def test_devices_do_not_mix(torch, x):
 
 def test_nothing_is_drawn(torch):
     before = torch.get_rng_state()
-    torch.randn(10, device="meta").uniform_()
+    torch.randn(10, device="meta", generator=torch.default_generator).uniform_()
     torch.nn.Linear(20, 30, device="meta")
     assert before.equal(torch.get_rng_state())
 
@@ -138,6 +138,13 @@ def test_values_are_assigned(torch):
         linear.load_state_dict(values, assign=True)
     assert linear(torch.ones(3)).device.type == "cpu" and linear.weight.requires_grad
     assert linear.weight.data_ptr() == values["weight"].data_ptr()
+
+
+def test_what_is_assigned_needs_gradients_as_the_module_did(torch):
+    linear = torch.nn.Linear(3, 4, device="meta").requires_grad_(False)
+    given = dict(torch.nn.Linear(3, 4).named_parameters())
+    linear.load_state_dict(given, assign=True)
+    assert not linear.weight.requires_grad and linear.weight is given["weight"]
 
 
 def test_initialisers_after_to_empty_are_those_of_a_new_module(torch):

@@ -6,6 +6,7 @@
 namespace flambeau::ops {
 
 inline Draw draw_from(const char* op, Generator* given, Device device) {
+  if (device.is_meta()) given = nullptr;  // nothing is drawn, from none
   check(!given || given->device.type == device.type, Code::device_mismatch, op, ": expected a '",
         to_string(device), "' generator, but found one for '",
         given ? to_string(given->device) : "", "'");

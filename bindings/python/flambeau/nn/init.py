@@ -129,6 +129,14 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
 
 
 @_initialiser
+def _table_(weight, padding_idx=None):
+    """As embeddings begin: normal, but for the row that pads."""
+    api.init_normal(weight)
+    if padding_idx is not None:
+        weight.detach()[padding_idx].fill_(0)
+
+
+@_initialiser
 def _affine_(weight, bias=None):
     """As Linear and convolutions begin: both uniform in +-1/sqrt(fan_in)."""
     if 0 in weight.shape:

@@ -65,10 +65,10 @@ def taken(state, own, options):
 
 
 def _with_elements(value):
-    """The tensor, or in the place of one on meta a like one where the ranks exchange theirs."""
-    if not getattr(value, "is_meta", False):
+    """The tensor; of one on meta that lies over ranks a like one on the device of its mesh."""
+    if not getattr(value, "is_meta", False) or not is_sharded(value):
         return value
-    return empty_like(value, device=carrier(world()) if dist.is_initialized() else "cpu")
+    return empty_like(value, device=value.device_mesh.device_type)
 
 
 def _broadcast(whole, mine):
@@ -90,6 +90,8 @@ def _told(leaf):
 
 def _sent(value, shape, dtype, target):
     device = target.device if is_tensor(target) else "cpu"
+    if is_tensor(target) and target.is_meta:
+        device = carrier(world())
     value = empty(shape, dtype=dtype, device=device) if value is None else value.to(device)
     value = value.detach().contiguous()
     dist.broadcast(value, src=0)

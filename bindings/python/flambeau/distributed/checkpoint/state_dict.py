@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._errors import UnsupportedError
-from ..._tensor import Tensor
 from ..._torch import no_grad
 from ...nn.modules.module import Module
 from ...nn.parallel import DistributedDataParallel
@@ -145,8 +144,14 @@ def _set_model(model, state, options):
     if options.full_state_dict:
         state = _full.taken(state, {n: own[w] for n, w in plain.items()}, options)
     wrapped = {plain.get(name, name): value for name, value in state.items()}
-    assign = any(isinstance(value, Tensor) and value.is_meta for value in own.values())
-    return model.load_state_dict(wrapped, strict=options.strict, assign=assign)
+    if (
+        options.full_state_dict
+    ):  # what is on meta gets memory, what has memory stays the same object
+        absent = [name for name, value in own.items() if getattr(value, "is_meta", False)]
+        made = {name: wrapped[name] for name in absent if name in wrapped}
+        if made:
+            model.load_state_dict(made, strict=False, assign=True)
+    return model.load_state_dict(wrapped, strict=options.strict)
 
 
 @no_grad()

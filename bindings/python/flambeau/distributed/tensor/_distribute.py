@@ -37,12 +37,13 @@ def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_ran
         raise RuntimeError("distribute_tensor: a tensor is laid over a mesh as Shard or Replicate")
     layout = Layout(mesh, placed, tuple(tensor.shape))
     with no_grad():
-        local = tensor.detach().to(mesh.device_type)
+        local = tensor.detach()
+        local = local if local.is_meta else local.to(mesh.device_type)
         if mesh.get_coordinate() is None:
             local = local.new_empty(0)
         else:
             local = local.clone()
-            if src_data_rank is not None:
+            if src_data_rank is not None and not local.is_meta:
                 for i in range(mesh.ndim):
                     c.broadcast(local, group=mesh.get_group(i), group_src=src_data_rank)
             local = moved(local, layout.placed((Replicate(),) * mesh.ndim), placed)

@@ -6,7 +6,7 @@ once more. Whatever is not here is refused, by its name."""
 
 from ..._gen import ops
 from ..._tensor import Tensor
-from ..._torch import float32, float64, ones_like, tensor
+from ..._torch import float32, float64, is_grad_enabled, ones_like, tensor
 from ..._types import bool_, iinfo
 from .. import _collectives as c
 from .._ops import ReduceOp
@@ -244,6 +244,14 @@ def _alike(func, one, other, *args, **kwargs):
 
 def _drawn(func, one, *args, **kwargs):
     """What writes random numbers in place."""
+    if any(isinstance(value, DTensor) for value in _found((args, kwargs))):
+        raise refused(f"{func.__name__} by another tensor's elements")
+    if one.requires_grad and is_grad_enabled():
+        if not one.is_leaf:
+            raise refused(f"{func.__name__} that backward passes")
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
     one._fill_whole(func, *args, **kwargs)
     return one
 

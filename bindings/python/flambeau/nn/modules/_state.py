@@ -205,7 +205,9 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
                 exchange(mine, mine.module_load(value, assign=assign))
             tell(module, name)
         elif assign:
-            if isinstance(mine, Parameter) and not isinstance(value, Parameter):
+            if isinstance(mine, Parameter) and isinstance(value, Parameter):
+                value.requires_grad_(mine.requires_grad)
+            elif isinstance(mine, Parameter):
                 value = Parameter(value, mine.requires_grad)
             setattr(module, name, value)
         else:

@@ -33,9 +33,7 @@ class _Table(Module):
         self.weight = Parameter(weight, not freeze)
 
     def reset_parameters(self):
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight.data[self.padding_idx].fill_(0)
+        init._table_(self.weight, self.padding_idx)
 
     def _options(self, max_norm, norm_type, scale_grad_by_freq, sparse):
         if sparse:
