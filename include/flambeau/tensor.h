@@ -251,8 +251,7 @@ FLAM_API flam_bool flam_tensor_shares_storage(const flam_tensor *tensor, const f
 /** Address of the storage's first byte, on its device.
  *
  * - `tensor`: any tensor.
- * - returns: the address, of a storage on meta one that only tells it from others; `NULL` where
- * there are no bytes.
+ * - returns: the address; on meta one that only tells storages apart; `NULL` of no bytes.
  */
 FLAM_BORROWED(tensor)
 FLAM_API void *flam_tensor_storage_data(const flam_tensor *tensor);

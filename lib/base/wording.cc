@@ -26,6 +26,10 @@ constexpr Phrase kSentences[] = {
      "one of Prod, Mean, Amax or Amin"},
     {"supported for mode='sum'", "supported for mode FLAM_BAG_SUM", "supported for mode Sum"},
     {"`None`", "`NULL`", "`None`"},
+    {"set_static_graph()", "flam_ddp_set_static_graph()", "set_static_graph()"},
+    {"torch.cuda.set_device(local_rank)",
+     "flam_device_set_current(flam_device_make(FLAM_CUDA, local_rank))",
+     "Device::cuda(local_rank).set_current()?"},
     {"tuple of Ints", "list of numbers", "slice of numbers"},
     {"len(dims)", "n_dims", "dims.len()"},
 };
