@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "device/allocator.h"
 #include "device/graph.h"
 #include "device/streams.h"
 #include "dist/group.h"
@@ -246,7 +245,6 @@ void StreamCalls::watch() {
   }
 }
 
-// A capture forbids every thread to ask for events.
 void StreamCalls::look() {
   std::deque<Ref<StreamWork>> left;
   bool given_up;
@@ -260,7 +258,7 @@ void StreamCalls::look() {
   auto result = provider_.poll(communicator_, &why);
   std::vector<Ref<StreamWork>> ended;
   for (const Ref<StreamWork>& work : left)
-    if (!allocator_of(work->device).capturing() && work->done()) ended.push_back(work);
+    if (work->done()) ended.push_back(work);
   const auto over = [&](const Ref<StreamWork>& work) {
     return std::ranges::find(ended, work.get(), &Ref<StreamWork>::get) != ended.end();
   };

@@ -171,6 +171,28 @@ def test_data_parallel_training():
     assert first[0] == first[1] == ranks.values(train, 2, timeout=TIME, **OVER)[0]
 
 
+def captured(rank, size):
+    """A graph of another device is captured while a call is looked at."""
+    torch, dist, _ = begin(rank, size)
+    x, y = torch.ones(4, device="cuda"), torch.ones(4, device=f"cuda:{1 - rank}")
+    dist.all_reduce(x)
+    time.sleep(0.5 * rank)
+    work, graph = dist.all_reduce(x, async_op=True), torch.cuda.CUDAGraph()
+    with torch.cuda.device(1 - rank):
+        with torch.cuda.graph(graph):
+            z = y + 1
+            time.sleep(1)
+        assert work.is_success()
+        graph.replay()
+    work.wait()
+    assert x.tolist() == [4] * 4 and z.tolist() == [2] * 4
+    dist.destroy_process_group()
+
+
+def test_captures_and_calls_do_not_disturb_each_other():
+    ranks.values(captured, 2, timeout=TIME, **OVER)
+
+
 def fail(rank, size, fault):
     """The last rank has the fault; the other says what it got, and when."""
     torch, dist, _ = begin(rank, size)
