@@ -10,6 +10,7 @@ from ..futures import Future
 from ._group import seconds
 
 _PART = 0.5  # seconds without a look at Python's signals
+_AFTER = " has not ended after "  # in the library's words for an end that has not come
 
 
 def wait_for(handle, timeout=None):
@@ -22,11 +23,19 @@ def wait_for(handle, timeout=None):
         left = math.inf if deadline is None else max(deadline - time.monotonic(), 0.0)
         try:
             return api.work_wait(handle, min(left, _PART))
-        except CollectiveTimeoutError:
+        except CollectiveTimeoutError as error:
             if api.work_done(handle):
                 return api.work_wait(handle)  # raises what it failed with
             if left <= _PART:
-                raise
+                raise _over(error, timeout) from None
+
+
+def _over(error, timeout):
+    """The library's error of the last part as one of the whole time."""
+    what, end = str(error).split(_AFTER)
+    new = CollectiveTimeoutError(f"{what}{_AFTER}{timeout:g} s;{end.split(' s;', 1)[1]}")
+    new.code = error.code
+    return new
 
 
 class Work:
