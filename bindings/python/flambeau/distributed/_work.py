@@ -139,6 +139,10 @@ class _WorkFuture(Future):
         return super().done() or self._work.is_completed()
 
     def wait(self):
+        """Of tensors on a device the current stream waits, too, whoever set it: another thread has
+        streams of its own."""
         if not super().done():
             self._settle(self._work)
-        return super().wait()
+        value = super().wait()
+        self._work.wait()
+        return value
