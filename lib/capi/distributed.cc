@@ -2,9 +2,11 @@
 #include "flambeau/distributed.h"
 
 #include <cmath>
+#include <optional>
 
 #include "capi/gen/targets.h"
 #include "dist/collectives.h"
+#include "dist/mail.h"
 #include "dist/providers.h"
 #include "dist/rendezvous.h"
 
@@ -33,6 +35,14 @@ void check_range(int64_t rank, int64_t size) {
 
 dist::Reduction reduction(int32_t op, double factor) { return {dist::ReduceOp(op), factor}; }
 dist::Group& of(const flam_group* group) { return *group->group; }
+
+// What bindings tell each other on the engine's own tag is counted as little as its mail.
+struct UncountedMail {
+  explicit UncountedMail(int64_t tag) {
+    if (tag == dist::kMailTag) own.emplace(dist::Purpose::own);
+  }
+  std::optional<dist::PurposeScope> own;
+};
 
 }  // namespace
 
@@ -123,10 +133,12 @@ Ref<flam_work> group_barrier(const flam_group* group, bool async_op) {
   return handle(dist::barrier(of(group), async_op));
 }
 Ref<flam_work> group_send(const flam_group* group, const Tensor& tensor, int64_t to, int64_t tag) {
+  const UncountedMail scope(tag);
   return handle(dist::send(of(group), tensor, to, tag));
 }
 Ref<flam_work> group_recv(const flam_group* group, const Tensor& tensor, int64_t from,
                           int64_t tag) {
+  const UncountedMail scope(tag);
   return handle(dist::recv(of(group), tensor, from, tag));
 }
 

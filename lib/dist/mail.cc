@@ -12,7 +12,6 @@
 namespace flambeau::dist {
 namespace {
 
-constexpr int64_t kTag = 0x666c616d6d61696c;  // "flammail"
 constexpr size_t kPiece = size_t{16} << 20;
 
 void send_bytes(Group& g, int to, const void* data, size_t bytes) {
@@ -20,13 +19,13 @@ void send_bytes(Group& g, int to, const void* data, size_t bytes) {
   Tensor t = empty(Dims{int64_t(bytes)}, Dtype::u8, kCpu);
   std::memcpy(t.data(), data, bytes);
   if (const Device via = carrier(g); !via.is_cpu()) t = ops::to_device(t, via, false);
-  send(g, t, to, kTag)->wait();
+  send(g, t, to, kMailTag)->wait();
 }
 
 void recv_bytes(Group& g, int from, void* data, size_t bytes) {
   const PurposeScope own(Purpose::own);
   Tensor t = empty(Dims{int64_t(bytes)}, Dtype::u8, carrier(g));
-  recv(g, t, from, kTag)->wait();
+  recv(g, t, from, kMailTag)->wait();
   if (!t.device().is_cpu()) t = ops::to_device(t, kCpu, false);
   std::memcpy(data, t.data(), bytes);
 }

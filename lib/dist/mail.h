@@ -10,6 +10,8 @@
 
 namespace flambeau::dist {
 
+inline constexpr int64_t kMailTag = 0x666c616d6d61696c;  // "flammail"; Python has it, too
+
 Device carrier(const Group& g);  // the cpu, or this thread's GPU where the group takes that alone
 
 void send_numbers(Group& g, int to, const std::vector<int64_t>& numbers);

@@ -222,6 +222,32 @@ def test_a_trace_that_cannot_be_written_is_an_error_on_all_ranks(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def unpackable(rank, size, path):
+    torch, dist = _begin()
+    from flambeau.distributed import profiler
+    from flambeau.profiler import profile
+
+    with profile() as found:
+        dist.barrier()
+    before = dist.summary().rows
+    with pytest.raises(OSError, match="directory" if rank == 0 else "rank 0 could not write"):
+        profiler.export_chrome_trace(found, f"{path}/all.json.gz" if rank == 0 else "elsewhere")
+    profiler.export_chrome_trace(found, f"{path}/more.json.gz" if rank == 0 else "elsewhere")
+    assert dist.summary().rows == before
+    dist.destroy_process_group()
+
+
+def test_a_trace_that_cannot_be_packed_is_an_error_on_all_ranks_and_leaves_what_was_there(tmp_path):
+    (tmp_path / "all.json.gz").mkdir()
+    for name in "all.json", "more.json":
+        (tmp_path / name).write_text("the user's")
+    ranks.values(unpackable, 3, str(tmp_path))
+    assert {(tmp_path / name).read_text() for name in ("all.json", "more.json")} == {"the user's"}
+    names = sorted(one.name for one in tmp_path.iterdir())
+    assert names == ["all.json", "all.json.gz", "more.json", "more.json.gz"]
+    assert _read(tmp_path / "more.json.gz")["traceEvents"]
+
+
 def _trace(path, **members):
     event = {"ph": "X", "cat": "cpu_op", "name": "add", "pid": 7, "tid": 7, "ts": 10.0, "dur": 1.0}
     path.write_text(json.dumps({"traceEvents": [event], "host_name": "a", **members}))

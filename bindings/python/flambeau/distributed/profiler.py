@@ -10,17 +10,23 @@ import argparse
 import gzip
 import json
 import os
+import shutil
 import sys
 
 from .._deprecated import warn
+from .._errors import FileError
 from .._gen import api
+from .._torch import empty, tensor, uint8
 from ._group import world
+from ._sealed import carrier
 from ._summary import reset_summary, summary
+from ._work import wait_for
 
 __all__ = ["align_clocks", "export_chrome_trace", "merge_traces", "reset_summary", "summary"]
 
 _PROCESSES = 1000  # numbers of processes that each rank has in a trace
 _ARROWS = 1 << 40  # and of arrows
+_MAIL = 0x666C616D6D61696C  # the tag of transfers that the library counts nowhere
 
 
 def align_clocks(group=None):
@@ -33,12 +39,50 @@ def export_chrome_trace(profile, path, group=None):
     """Writes the profiles of all ranks as one trace on rank 0, whose clock it tells; gzipped for
     "*.gz". All ranks call it, each with its own profile; `path` is rank 0's."""
     group, path = group or world(), os.fspath(path)
-    plain = path.removesuffix(".gz")
-    api.group_export_trace(group._handle, profile._found(), plain)
-    if plain != path and group._rank == 0:
-        with open(plain, "rb") as whole, gzip.open(path, "wb") as packed:
-            packed.write(whole.read())
-        os.remove(plain)
+    if group._rank > 0:
+        api.group_export_trace(group._handle, profile._found(), path)
+        _hear_of_rank_0(group)
+        return
+    packs = path.endswith(".gz")
+    plain = f"{path}.{os.getpid()}.partial" if packs else path
+    try:
+        api.group_export_trace(group._handle, profile._found(), plain)
+        done = False
+        try:
+            if packs:
+                _pack(plain, f"{plain}.gz", path)
+            done = True
+        finally:
+            _tell_others(group, done)
+    finally:
+        if packs:
+            _remove(plain, f"{plain}.gz")
+
+
+def _pack(plain, partial, path):
+    with open(plain, "rb") as whole, gzip.open(partial, "wb") as packed:
+        shutil.copyfileobj(whole, packed, 1 << 20)
+    os.replace(partial, path)
+
+
+def _remove(*paths):
+    for path in paths:
+        if os.path.exists(path):
+            os.remove(path)
+
+
+def _tell_others(group, done):
+    """Only rank 0 knows whether it packs, and whether that went well."""
+    told = tensor([done], dtype=uint8, device=carrier(group))
+    for rank in range(1, group._size):
+        wait_for(api.group_send(group._handle, told, rank, _MAIL))
+
+
+def _hear_of_rank_0(group):
+    told = empty(1, dtype=uint8, device=carrier(group))
+    wait_for(api.group_recv(group._handle, told, 0, _MAIL))
+    if not told.item():
+        raise FileError("rank 0 could not write the trace of all ranks; its error says why")
 
 
 def _opened(path, mode):
@@ -125,10 +169,8 @@ def merge_traces(paths, out):
         with _opened(partial, "w") as file:
             json.dump(merged | {"traceEvents": events}, file)
         os.replace(partial, out)
-    except BaseException:
-        if os.path.exists(partial):
-            os.remove(partial)
-        raise
+    finally:
+        _remove(partial)
 
 
 def main(args=None):
