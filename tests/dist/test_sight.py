@@ -279,6 +279,40 @@ def test_traces_are_merged_by_rank_and_refused_where_they_do_not_fit(tmp_path):
     assert not list(tmp_path.glob("*partial*"))
 
 
+BAD = {
+    "[1, 2]": "traceEvents",
+    '{"traceEvents": [7]}': "not all of its traceEvents are objects",
+    '{"traceEvents": [], "distributedInfo": null}': "distributedInfo is no object",
+    '{"traceEvents": [], "distributedInfo": {"rank": "x"}}': "rank is no whole number",
+    '{"traceEvents": [], "baseTimeNanoseconds": null}': "base time is no number",
+    '{"traceEvents": [], "host_name": ["x"]}': "host_name is no text",
+    '{"traceEvents": [{"ts": "x"}]}': "time is no number",
+    '{"traceEvents": [{"pid": [1]}]}': "process has no number or name",
+    '{"traceEvents": [{"name": "process_name", "pid": 1}]}': "process_name has no args",
+    '{"traceEvents": [{"name": "process_name", "pid": 1, "args": {}}]}': "has no name",
+    "\udcff": "traceEvents",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_what_is_no_trace_is_refused_by_its_name(tmp_path, text):
+    from flambeau.distributed.profiler import main
+
+    (tmp_path / "bad").write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(SystemExit, match=f"bad is no trace.*{BAD[text]}"):
+        main([str(tmp_path / "out"), str(tmp_path / "bad")])
+    assert not (tmp_path / "out").exists()
+
+
+def test_events_of_no_process_stay_as_they_are(tmp_path):
+    from flambeau.distributed.profiler import merge_traces
+
+    (tmp_path / "0").write_text('{"traceEvents": [{"ph": "i", "name": "x"}, {"pid": 4}]}')
+    merge_traces([tmp_path / "0"], tmp_path / "out")
+    first, second, _ = _read(tmp_path / "out")["traceEvents"]
+    assert first == {"ph": "i", "name": "x"} and second == {"pid": 0}
+
+
 def bars(rank, size):
     from flambeau.utils.progress import Progress
 

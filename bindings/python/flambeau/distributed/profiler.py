@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import sys
+import zlib
 
 from .._deprecated import warn
 from .._errors import FileError
@@ -94,11 +95,34 @@ def _read(path):
         try:
             trace = json.load(file)
             events = trace["traceEvents"]
-        except (ValueError, KeyError, TypeError, EOFError):
+        except (ValueError, KeyError, TypeError, EOFError, RecursionError, zlib.error):
             events = None
     if not isinstance(events, list):
         raise ValueError(f"{path} is no trace: it has no list of traceEvents as JSON")
+    if not all(isinstance(event, dict) for event in events):
+        raise ValueError(f"{path} is no trace: not all of its traceEvents are objects")
+    if not isinstance(trace.get("distributedInfo", {}), dict):
+        raise ValueError(f"{path} is no trace: its distributedInfo is no object")
+    _check_members(path, trace)
     return trace
+
+
+def _check_members(path, trace):
+    """Refuses what could not be placed among what other ranks did."""
+
+    def need(values, kinds, what):
+        if any(isinstance(value, bool) or not isinstance(value, kinds) for value in values):
+            raise ValueError(f"{path} is no trace: {what}")
+
+    events = trace["traceEvents"]
+    need([trace.get("host_name", "")], str, "its host_name is no text")
+    need([trace.get("baseTimeNanoseconds", 0)], (int, float), "its base time is no number")
+    need([trace.get("distributedInfo", {}).get("rank", 0)], int, "its rank is no whole number")
+    need([e["ts"] for e in events if "ts" in e], (int, float), "a time is no number")
+    need([e["pid"] for e in events if "pid" in e], (int, str), "a process has no number or name")
+    named = [e.get("args") for e in events if e.get("name") == "process_name"]
+    need(named, dict, "a process_name has no args")
+    need([args.get("name") for args in named], str, "a process_name has no name")
 
 
 def _ranks(paths, traces):
@@ -116,8 +140,9 @@ def _ranks(paths, traces):
 
 def _host_process(events):
     """The number of the process that the trace was made by: it ran the operations."""
-    ran = [e["pid"] for e in events if e.get("cat") in ("cpu_op", "user_annotation")]
-    return max(set(ran), key=ran.count) if ran else next((e["pid"] for e in events), None)
+    placed = [e for e in events if "pid" in e]
+    ran = [e["pid"] for e in placed if e.get("cat") in ("cpu_op", "user_annotation")]
+    return max(set(ran), key=ran.count) if ran else next((e["pid"] for e in placed), None)
 
 
 def _moved(trace, rank, base_ns):
@@ -127,13 +152,14 @@ def _moved(trace, rank, base_ns):
     own = _host_process(events)
     numbers = {own: rank * _PROCESSES}
     for event in events:
-        number = numbers.setdefault(event["pid"], rank * _PROCESSES + len(numbers))
-        moved = dict(event, pid=number)
+        moved = dict(event)
+        if "pid" in event:
+            moved["pid"] = numbers.setdefault(event["pid"], rank * _PROCESSES + len(numbers))
         if "ts" in event:
             moved["ts"] = event["ts"] + shift
         if isinstance(event.get("id"), int):
             moved["id"] = event["id"] + (rank + 1) * _ARROWS
-        if event.get("name") == "process_name":
+        if event.get("name") == "process_name" and "pid" in event:
             name = event["args"]["name"]
             shown = (
                 f"rank {rank} ({host}, {own})" if event["pid"] == own else f"rank {rank}: {name}"
