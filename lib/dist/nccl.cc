@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -31,6 +32,7 @@ struct Communicator {
   std::timed_mutex busy;  // while a call is on its way to NCCL
   std::map<std::pair<int, int>, std::unique_ptr<NcclCommunicator>> made;  // device, other rank
   std::map<int, int> counts;  // of those that were begun, by the other rank
+  std::optional<int> first;   // device of the first of all ranks
   std::atomic<bool> aborted{false}, ended{false};
 };
 
@@ -96,6 +98,7 @@ NcclCommunicator& communicator_for(Communicator& c, int device, int peer,
   auto made = std::make_unique<NcclCommunicator>(c.n);
   made->join(id, pair ? 2 : c.size, pair ? c.rank == high : c.rank, patience);
   found = std::move(made);
+  if (!pair && number == 0) c.first = device;
   return *found;
 }
 
@@ -311,23 +314,35 @@ void meet(const Communicator& c, const NcclPatience& patience) {
   for (int r = 0; r < c.size; ++r) wait_for(c, cat_text("nccl/here/", r), patience);
 }
 
-// The same ranks again: on the device on which the former ones have one already.
+// The same ranks again: on the device where the former ones had theirs first. That is the same one
+// on all ranks, whatever the devices' numbers.
 void split(Communicator& c, Communicator& parent, const NcclPatience& patience) {
   const std::lock_guard one(parent.busy);
-  for (const auto& [where, all] : parent.made) {
-    if (where.second != kAll || !all || !all->handle()) continue;
-    auto made = std::make_unique<NcclCommunicator>(c.n);
-    on_device(where.first, [&] { made->split_from(*all, c.rank, patience); });
-    c.made[where] = std::move(made);
-    ++c.counts[kAll];
-    return;
+  if (!parent.first) return;
+  const std::pair where(*parent.first, kAll);
+  NcclCommunicator& all = *parent.made.at(where);
+  if (!all.handle()) return;
+  auto made = std::make_unique<NcclCommunicator>(c.n);
+  try {
+    on_device(where.first, [&] { made->split_from(all, c.rank, patience); });
+  } catch (...) {
+    if (made->handle()) throw;
+    // A thread of NCCL's may still write the handle, whenever it comes to it: the place for it is
+    // left to it. It works for the parent, which is ended.
+    (void)made.release();
+    parent.aborted = true;
+    all.abort();
+    throw;
   }
+  c.made[where] = std::move(made);
+  c.first = where.first;
+  ++c.counts[kAll];
 }
 
 flam_dist_result make(const flam_dist_members* members, void** communicator, flam_dist_text* why) {
   return guarded(why, [&] {
     auto made = std::unique_ptr<Communicator>(new Communicator{
-        nccl_library(), members->rank, members->size, members->store, {}, {}, {}, {}, {}});
+        nccl_library(), members->rank, members->size, members->store, {}, {}, {}, {}, {}, {}});
     const NcclPatience limit = patience(*made, members->timeout_ms);
     meet(*made, limit);
     if (members->parent && of(members->parent).size == members->size)

@@ -34,7 +34,8 @@ class NcclCommunicator {
 
   // With the others, on the current device.
   void join(const nccl::UniqueId& id, int size, int rank, const NcclPatience& patience);
-  // Of one communicator another one of the same ranks in another order. All of them call it.
+  // Of one communicator another one of the same ranks in another order. All of them call it. Where
+  // it throws and there is no handle, one may still be written here: this object must then stay.
   void split_from(NcclCommunicator& all, int rank, const NcclPatience& patience);
 
   // What a call answered: until it has been taken in.

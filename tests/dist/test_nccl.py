@@ -104,6 +104,39 @@ def groups(rank, size, device, dist, torch, of):
         dist.all_reduce(torch.ones(1))
 
 
+def several(rank, size):
+    """Each rank's first GPU is another one, and the group is made once more."""
+    torch, dist, _ = begin(rank, size)
+    there = [f"cuda:{rank}", f"cuda:{1 - rank}"]
+    for device in there:
+        dist.all_reduce(torch.ones(2, device=device))
+    group = dist.new_group(timeout=datetime.timedelta(seconds=20))
+    for device in there:
+        dist.all_reduce(x := torch.ones(2, device=device), group=group)
+        assert x.tolist() == [2, 2]
+    dist.destroy_process_group()
+
+
+def test_groups_of_several_gpus_a_rank():
+    ranks.values(several, 2, timeout=TIME, **OVER)
+
+
+def halved(rank, size):
+    """The group is made once more, and NCCL is not done with it when the time is over."""
+    torch, dist, _ = begin(rank, size)
+    dist.all_reduce(torch.ones(2, device="cuda"))
+    with pytest.raises(dist.DistError, match="the deadline is over"):
+        dist.new_group(timeout=datetime.timedelta(seconds=DEADLINE))
+    time.sleep(4)
+    with pytest.raises(dist.DistError):
+        dist.all_reduce(torch.ones(2, device="cuda"))
+    dist.destroy_process_group()
+
+
+def test_a_group_that_is_made_too_late():
+    ranks.values(halved, 2, timeout=TIME, **OVER, FLAMBEAU_STANDIN_NCCL="splits late")
+
+
 def everything(rank, size):
     torch, dist, of = begin(rank, size)
     for check in reductions, moves, layouts, later, groups:

@@ -3,15 +3,18 @@
 // in and of the current device, ids that are used once, groups that end on their thread, operands
 // that are whole in memory of the device, one stream for what is one call, and all ranks to calling
 // the same. FLAMBEAU_STANDIN_NCCL tells it to be too old (old), to refuse communicators (refuses),
-// to lose the other ranks (loses), or to leave ranks that differ waiting, as NCCL does (lenient).
+// to lose the other ranks (loses), to hand out what a split makes late (splits late), or to leave
+// ranks that differ waiting, as NCCL does (lenient).
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "driver.h"
@@ -194,6 +197,7 @@ SHOWN Result ncclCommSplit(Comm comm, int color, int key, Comm* out, nccl::Confi
       ++c->rank;
     }
     const bool met = agreed && c->mesh.connect(c->name, c->size, c->rank, c->aborted) == End::well;
+    if (told("splits late")) std::this_thread::sleep_for(std::chrono::seconds(4));
     __atomic_store_n(out, static_cast<Comm>(c), __ATOMIC_RELEASE);
     c->state = met ? nccl::success : nccl::invalid_usage;
   });
