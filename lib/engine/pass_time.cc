@@ -27,8 +27,10 @@ void begin() noexcept {
 void end() noexcept {
   t_computes = false;
   const std::lock_guard lock(g_mutex);
-  if (g_threads.fetch_sub(1, std::memory_order_relaxed) > 1) return;
-  g_total.fetch_add(steady_ns() - g_since, std::memory_order_relaxed);
+  if (g_threads.load(std::memory_order_relaxed) == 1)
+    g_total.fetch_add(steady_ns() - g_since, std::memory_order_relaxed);
+  // Who sees without the lock that nobody computes sees the total of those who have.
+  g_threads.fetch_sub(1, std::memory_order_release);
 }
 
 }  // namespace
@@ -36,7 +38,7 @@ void end() noexcept {
 void want() noexcept { g_wanted.store(true, std::memory_order_relaxed); }
 
 int64_t so_far(int64_t now_ns) noexcept {
-  if (g_threads.load(std::memory_order_relaxed) == 0) return g_total;
+  if (g_threads.load(std::memory_order_acquire) == 0) return g_total;
   const std::lock_guard lock(g_mutex);
   const bool running = g_threads.load(std::memory_order_relaxed) > 0 && now_ns > g_since;
   return g_total + (running ? now_ns - g_since : 0);
