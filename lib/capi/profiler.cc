@@ -2,16 +2,33 @@
 // costs one look where nothing is recorded.
 #include "flambeau/profiler.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "base/warning.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
 #include "capi/quiet.h"
 #include "device/label.h"
+#include "dist/account.h"
 #include "io/file.h"
 #include "observe/profile.h"
 #include "observe/step_report.h"
 
 namespace flambeau::capi {
+namespace {
+
+// That of the group that was made first; null where there is none, and where others say another
+// rank of the job, as those of ranks that are threads do.
+std::shared_ptr<const dist::Account> account_of_job() {
+  const auto accounts = dist::all_accounts();
+  if (accounts.empty()) return nullptr;
+  const auto rank = [](const auto& a) { return a->channel().ranks[size_t(a->channel().rank)]; };
+  const auto alike = [&](const auto& a) { return rank(a) == rank(accounts[0]); };
+  return std::ranges::all_of(accounts, alike) ? accounts[0] : nullptr;
+}
+
+}  // namespace
 
 void profiler_start(bool record_shapes, bool profile_memory, bool with_modules, bool device_time) {
   probe::start({record_shapes, profile_memory, with_modules, device_time});
@@ -62,7 +79,8 @@ const char* profile_step_report(const flam_profile* profile) {
 }
 
 void profile_export_trace(const flam_profile* profile, std::string_view path) {
-  const std::string text = observe::chrome_trace(*profile);
+  const auto account = account_of_job();
+  const std::string text = observe::chrome_trace(*profile, account ? &account->channel() : nullptr);
   io::AtomicFile file(path);
   file.write(text);
   file.commit();

@@ -107,7 +107,9 @@ std::string events_json(const flam_profile& profile);
 // for another column.
 std::string table(const flam_profile& profile, std::string_view sort_by, int64_t rows,
                   Grouping grouping);
-std::string chrome_trace(const flam_profile& profile);
+// `job`: a group of this process, which says its rank where the profile has no communication; or
+// null.
+std::string chrome_trace(const flam_profile& profile, const probe::Channel* job);
 
 // A trace of several ranks: what of it belongs to one of them, a line an event, to be joined by
 // commas between the head and the foot.

@@ -190,8 +190,9 @@ class Trace {
 
 }  // namespace
 
-std::string chrome_trace(const flam_profile& profile) {
-  return cat_text(kTraceHead, Trace(profile, nullptr).events(), "\n]", job_members(profile), "}\n");
+std::string chrome_trace(const flam_profile& profile, const probe::Channel* job) {
+  return cat_text(kTraceHead, Trace(profile, nullptr).events(), "\n]", job_members(profile, job),
+                  "}\n");
 }
 
 std::string rank_trace(const flam_profile& profile, const RankOfTrace& of) {

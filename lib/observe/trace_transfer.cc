@@ -79,11 +79,12 @@ std::string transfer_arguments(const ProfileTransfer& transfer) {
   return args + cat_text(",\"Waited us\":", json::number(transfer.begin_us - transfer.asked_us));
 }
 
-std::string job_members(const flam_profile& profile) {
+std::string job_members(const flam_profile& profile, const probe::Channel* job) {
   std::vector<const probe::Channel*> groups;
   for (const ProfileTransfer& t : profile.transfers)
     if (std::ranges::find(groups, t.told.channel.get()) == groups.end())
       groups.push_back(t.told.channel.get());
+  if (groups.empty() && job) groups.push_back(job);
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   const std::string of_machine =

@@ -9,8 +9,9 @@ namespace flambeau::observe {
 
 // The members of an event's "args".
 std::string transfer_arguments(const ProfileTransfer& t);
-// The members of a trace that say on which machine it was made, whose clock it tells, and where
-// something was communicated which rank of which job it is of; with a comma before.
-std::string job_members(const flam_profile& profile);
+// The members of a trace that say on which machine it was made, whose clock it tells, and which
+// rank of which job it is of, as the groups that communicated say, or where none did `job` if it is
+// not null; with a comma before.
+std::string job_members(const flam_profile& profile, const probe::Channel* job);
 
 }  // namespace flambeau::observe

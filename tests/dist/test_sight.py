@@ -248,6 +248,32 @@ def test_a_trace_that_cannot_be_packed_is_an_error_on_all_ranks_and_leaves_what_
     assert _read(tmp_path / "more.json.gz")["traceEvents"]
 
 
+def quiet(rank, size, path, backend, device):
+    torch, dist = _begin(backend)
+    from flambeau.profiler import profile
+
+    with profile() as found:
+        torch.ones(3, device=device).exp()
+    found.export_chrome_trace(f"{path}/{rank}.json")
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_trace_without_communication_says_its_rank(tmp_path, device):
+    from flambeau.distributed.profiler import merge_traces
+
+    backend, more = ("nccl", SIMULATED) if device == "cuda" else ("gloo", {})
+    ranks.values(quiet, 2, str(tmp_path), backend, device, **more)
+    for rank in range(2):
+        told = _read(tmp_path / f"{rank}.json")["distributedInfo"]
+        assert (told["rank"], told["world_size"], told["backend"]) == (rank, 2, backend)
+        assert [group["ranks"] for group in told["pg_config"]] == [[0, 1]]
+    merge_traces([tmp_path / "1.json", tmp_path / "0.json"], tmp_path / "all")
+    shown = {e["pid"]: e["args"]["name"] for e in _read(tmp_path / "all")["traceEvents"]
+             if e["name"] == "process_name"}  # fmt: skip
+    assert shown[0].startswith("rank 0 (") and shown[1000].startswith("rank 1 (")
+
+
 def _trace(path, **members):
     event = {"ph": "X", "cat": "cpu_op", "name": "add", "pid": 7, "tid": 7, "ts": 10.0, "dur": 1.0}
     path.write_text(json.dumps({"traceEvents": [event], "host_name": "a", **members}))
