@@ -26,7 +26,7 @@ extern "C" {
  *   `flam_ddp` reduces; a point; and a figure: "calls", "bytes", "seconds", "hidden_seconds" behind
  *   backward and "hidden_share" of the seconds, "algorithm_bandwidth" and "bus_bandwidth" in bytes
  *   per second.
- * - `out_value`: the figure; 0 before the first call.
+ * - `out_value`: the figure; 0 before the first call, and of calls of NCCL, which are not counted.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another key, and where this process is not in the
  *   group.
@@ -43,7 +43,8 @@ FLAM_API flam_status flam_group_stat(const flam_group *group, const char *key, d
 FLAM_BORROWED(thread)
 FLAM_API const char *flam_communication_stats(void);
 
-/** The same for people: a table, and which share of the time backward hid.
+/** The same for people: a table, and which share of the time backward hid. Calls of NCCL are not
+ * counted.
  *
  * - returns: the table. Valid until this thread's next call of this function.
  */

@@ -144,7 +144,7 @@ std::string accounts_table() {
     all.add(row.figures);
     if (row.gradients) gradients.add(row.figures);
   });
-  if (rows.empty()) return "no collective has been called\n";
+  if (rows.empty()) return "no collective was counted; those of NCCL are not\n";
   std::string out = text_table({{"Collective", true},
                                 {"Group", true},
                                 {"Ranks"},

@@ -180,7 +180,7 @@ TEST(Account, AnswersByNamesAndRefusesOthers) {
   EXPECT_NE(accounts_json().find("\"ddp\":true"), std::string::npos);
   reset_accounts();
   EXPECT_EQ(accounts_json(), "[]");
-  EXPECT_EQ(accounts_table(), "no collective has been called\n");
+  EXPECT_EQ(accounts_table(), "no collective was counted; those of NCCL are not\n");
 }
 
 TEST(Account, OneOfTheSameNameAndRanksGoesOn) {

@@ -69,7 +69,7 @@ class Summary:
 
 def summary():
     """What the collectives and transfers of this process have cost so far, in all its groups, those
-    that have ended among them."""
+    that have ended among them. Those of NCCL are not counted."""
     rows = json.loads(api.communication_stats())
     return Summary([_row(row) for row in rows], api.communication_summary())
 
