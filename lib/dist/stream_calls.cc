@@ -65,18 +65,23 @@ Stream StreamCalls::stream_for(Device device, int peer) {
   return found->second;
 }
 
-// The watch begins before the provider is asked, which may wait for the other ranks.
-Ref<StreamWork> StreamCalls::begin(const Call& call, uint64_t sequence) {
+Ref<StreamWork> StreamCalls::work_of(const Call& call, uint64_t sequence) {
   const Device device = device_of(call);
   check(!is_capturing(current_stream(device)), Code::unsupported, call.what.text(),
         " in a graph is unsupported: call it between replays");
   auto work = make_ref<StreamWork>(call.what, sequence, device, group_.timeout(), place());
   work->host_waits = call.what.kind == Kind::barrier;
+  return work;
+}
+
+// From before the provider is asked, which may wait for the other ranks. What is only collected is
+// not watched: it has not begun, and its time does not count.
+void StreamCalls::watch(const Ref<StreamWork>& work) {
   const std::lock_guard lock(mutex_);
+  work->began = Clock::now();
   under_way_.push_back(work);
   if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
   changed_.notify_all();
-  return work;
 }
 
 Ref<Work> StreamCalls::run(Call call, bool async) {
@@ -84,7 +89,8 @@ Ref<Work> StreamCalls::run(Call call, bool async) {
   {
     const std::lock_guard one(order_);
     const uint64_t sequence = group_.next_call(call.what);
-    work = begin(call, sequence);
+    work = work_of(call, sequence);
+    watch(work);
     try {
       enqueue(call, *work);
     } catch (...) {
@@ -140,7 +146,7 @@ Ref<Work> StreamCalls::transfer(Call call) {
   const std::lock_guard one(order_);
   group_.check_goes_on();
   std::vector<Transfer> transfers;
-  auto work = begin(call, 0);
+  auto work = work_of(call, 0);
   transfers.push_back({std::move(call), work});
   if (collecting_ == std::this_thread::get_id())
     collected_.push_back(std::move(transfers[0]));
@@ -150,9 +156,11 @@ Ref<Work> StreamCalls::transfer(Call call) {
 }
 
 void StreamCalls::start_coalescing() {
-  const std::lock_guard one(order_);
-  check(!collecting_, Code::invalid_argument,
+  std::unique_lock one(order_);
+  check(collecting_ != std::this_thread::get_id(), Code::invalid_argument,
         "a block that collects transfers is in another one of the same group");
+  while (!collecting_ended_.wait_for(one, kTick, [&] { return !collecting_; }))
+    group_.check_goes_on();
   collecting_ = std::this_thread::get_id();
 }
 
@@ -161,12 +169,14 @@ void StreamCalls::end_coalescing() {
   check(collecting_ == std::this_thread::get_id(), Code::invalid_argument,
         "this thread has begun no block that collects transfers");
   collecting_.reset();
+  collecting_ended_.notify_one();
   enqueue(std::exchange(collected_, {}));
 }
 
 // Ranks in their order: every pair of them meets, whatever else both have to do.
 void StreamCalls::enqueue(std::vector<Transfer> transfers) {
   std::map<std::pair<int, int>, std::vector<Transfer*>> by_rank;
+  for (const Transfer& t : transfers) watch(t.work);
   for (Transfer& t : transfers) by_rank[{t.call.what.peer, t.work->device.index}].push_back(&t);
   try {
     for (auto& [rank, some] : by_rank) enqueue_with(rank.first, std::move(some));
@@ -210,6 +220,14 @@ void StreamCalls::enqueue_with(int peer, std::vector<Transfer*> transfers) {
 }
 
 void StreamCalls::drain() {
+  {
+    const std::lock_guard one(order_);
+    for (const Transfer& t : std::exchange(collected_, {}))
+      t.work->fail(std::make_exception_ptr(Error(
+          Code::invalid_argument,
+          cat_text(t.call.what.text(), " was not begun: the group was left before the end of ",
+                   "the block that collects transfers"))));
+  }
   std::unique_lock lock(mutex_);
   draining_ = true;
   changed_.notify_all();

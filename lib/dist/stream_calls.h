@@ -27,11 +27,12 @@ class StreamCalls {
   Ref<Work> run(Call call, bool async);
   Ref<Work> transfer(Call call);  // a send or a receive
   // Transfers of this thread in between begin at the end, with each other rank as one: in which
-  // order the ranks name them does not matter.
+  // order the ranks name them does not matter. Another thread's block waits for the end of this.
   void start_coalescing();
   void end_coalescing();
 
-  // Until all that is enqueued has ended, which the thread that watches sees to.
+  // Until all that is enqueued has ended, which the thread that watches sees to. What is only
+  // collected fails.
   void drain();
   void abort();
   Ref<StreamWork> oldest() const;  // that has not ended; null where there is none
@@ -44,7 +45,8 @@ class StreamCalls {
   };
   class OnStream;
 
-  Ref<StreamWork> begin(const Call& call, uint64_t sequence);
+  Ref<StreamWork> work_of(const Call& call, uint64_t sequence);
+  void watch(const Ref<StreamWork>& work);
   void enqueue(const Call& call, StreamWork& work);
   void enqueue(std::vector<Transfer> transfers);
   void enqueue_with(int peer, std::vector<Transfer*> transfers);
@@ -62,6 +64,7 @@ class StreamCalls {
   std::mutex order_;                               // of calls, the same on all ranks
   std::map<std::pair<int, int>, Stream> streams_;  // by device and other rank
   std::optional<std::thread::id> collecting_;
+  std::condition_variable collecting_ended_;
   std::vector<Transfer> collected_;
 
   mutable std::mutex mutex_;

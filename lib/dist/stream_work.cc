@@ -37,6 +37,13 @@ void throw_failure(Device device) {
   }
   std::rethrow_exception(error);
 }
+// The program hears of it otherwise.
+void forget_failure(const std::exception_ptr& error) {
+  const std::lock_guard lock(g_mutex);
+  std::erase_if(failures(), [&](const Failed& f) { return f.error == error; });
+  g_failures = int(failures().size());
+}
+
 [[maybe_unused]] const bool registered = (after_wait_of_collectives = throw_failure, true);
 
 }  // namespace
@@ -79,7 +86,9 @@ bool StreamWork::done() {
 
 void StreamWork::rethrow() {
   const std::lock_guard lock(mutex_);
-  if (error_) std::rethrow_exception(error_);
+  if (!error_) return;
+  forget_failure(error_);
+  std::rethrow_exception(error_);
 }
 
 void StreamWork::wait(std::optional<Millis> limit) {

@@ -24,7 +24,7 @@ class StreamWork final : public Work {
   const Device device;
   const char* const place;
   const Millis timeout;
-  const Clock::time_point began = Clock::now();
+  Clock::time_point began;  // set before others see it
   bool host_waits = false;  // of a barrier
 
  private:

@@ -4,9 +4,11 @@ DistributedDataParallel, work that nobody waits for, and each way in which the r
 apart."""
 
 import datetime
+import importlib
 import os
 import shutil
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -88,6 +90,43 @@ def later(rank, size, device, dist, torch, of):
         assert torch.equal(got, of(7).reshape(2, 3).t())
     with pytest.raises((NotImplementedError, RuntimeError), match="name the rank that sends"):
         dist.recv(got)
+
+
+def blocks(rank, size):
+    """Transfers that wait for their block's end: their time does not count, a block of another
+    thread comes after it, and those of a group that is left fail."""
+    torch, dist, of = begin(rank, size)
+    collected = importlib.import_module("flambeau.distributed._pairs").collected
+    other, got, more = 1 - rank, torch.empty(6, device="cuda"), torch.empty(6, device="cuda")
+    dist.set_timeout(datetime.timedelta(seconds=DEADLINE))
+    group, begun = dist.group.WORLD, threading.Event()
+
+    def exchange(into, base, pause):
+        torch.cuda.set_device(rank)
+        with collected(group):
+            works = [dist.isend(of(rank + base), other), dist.irecv(into, other)]
+            begun.set()
+            time.sleep(pause)
+        for work in works:
+            work.wait()
+        torch.cuda.synchronize()
+
+    first = threading.Thread(target=exchange, args=(got, 0, DEADLINE + 1))
+    first.start()
+    begun.wait()
+    exchange(more, 3, 0)
+    first.join()
+    assert torch.equal(got, of(other)) and torch.equal(more, of(other + 3))
+    with collected(group):
+        work = dist.isend(got, other)
+        dist.destroy_process_group()
+        assert work.is_completed()
+        with pytest.raises(ValueError, match="left before the end of the block"):
+            work.wait()
+
+
+def test_transfers_that_wait_for_the_end_of_a_block():
+    ranks.values(blocks, 2, timeout=TIME, **OVER)
 
 
 def groups(rank, size, device, dist, torch, of):

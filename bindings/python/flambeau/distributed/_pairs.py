@@ -71,7 +71,8 @@ def collected(group):
     try:
         yield
     finally:
-        api.group_end_coalescing(group._handle)
+        if group._handle is not None:  # else it was left in the block
+            api.group_end_coalescing(group._handle)
 
 
 class P2POp:
