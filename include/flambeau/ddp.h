@@ -55,7 +55,8 @@ FLAM_API FLAM_BLOCKS flam_ddp *flam_ddp_new(
  * - `parameters`: leaves with their names, each tensor once; kept alive.
  * - `buffers`: tensors that are no parameters; kept alive. `NULL`: none.
  * - returns: the coupling.
- * - errors: as of `flam_ddp_new`; `FLAM_ERROR_AUTOGRAD` for a parameter that is no leaf.
+ * - errors: as of `flam_ddp_new`, `FLAM_ERROR_INVALID_ARGUMENT` among them;
+ *   `FLAM_ERROR_AUTOGRAD` for a parameter that is no leaf.
  */
 FLAM_API FLAM_BLOCKS flam_ddp *flam_ddp_of(
     const flam_group *group, const flam_state *parameters, FLAM_NULLABLE const flam_state *buffers,

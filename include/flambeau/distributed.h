@@ -185,9 +185,10 @@ typedef struct flam_group_all_reduce_options {
  * - `group`: the group.
  * - `tensors`: at least one; one dtype and device; written. Several are reduced as one.
  * - returns: the work; it has ended where `async_op` is false.
- * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`; `FLAM_ERROR_DTYPE` where `op`
- *   has no form for
- *   the dtype, and for tensors of several dtypes.
+ * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for no tensor; `FLAM_ERROR_DTYPE` where `op` has no form for
+ *   the dtype, and for tensors of several dtypes; `FLAM_ERROR_DEVICE_MISMATCH` for a device that
+ *   the group does not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_all_reduce(
     const flam_group *group, flam_tensor *const *tensors, size_t n_tensors,
@@ -208,8 +209,10 @@ typedef struct flam_group_reduce_options {
  * - `tensor`: any dtype; written on the root.
  * - `root`: its rank in the group.
  * - returns: the work; it has ended where `async_op` is false.
- * - errors: as of `flam_group_all_reduce`; `FLAM_ERROR_INVALID_ARGUMENT` for a root that is not in
- *   the group.
+ * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for a root that is not in the group; `FLAM_ERROR_DTYPE` where
+ *   `op` has no form for the dtype; `FLAM_ERROR_DEVICE_MISMATCH` for a device that the group does
+ *   not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_reduce(
     const flam_group *group, const flam_tensor *tensor, int64_t root,
@@ -222,7 +225,10 @@ FLAM_API FLAM_BLOCKS flam_work *flam_group_reduce(
  * - `root`: its rank in the group.
  * - `async_op`: return before the end; default false.
  * - returns: the work; it has ended where `async_op` is false.
- * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`, `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for no tensor, and a root that is not in the group;
+ *   `FLAM_ERROR_DTYPE` for tensors of several dtypes; `FLAM_ERROR_DEVICE_MISMATCH` for a device
+ *   that the group does not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_broadcast(
     const flam_group *group, flam_tensor *const *tensors, size_t n_tensors, int64_t root,
@@ -236,9 +242,10 @@ FLAM_API FLAM_BLOCKS flam_work *flam_group_broadcast(
  * - `input`: any dtype.
  * - `async_op`: return before the end; default false.
  * - returns: the work; it has ended where `async_op` is false.
- * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`; `FLAM_ERROR_SHAPE` where the
- *   outputs do not hold
- *   what comes; `FLAM_ERROR_DTYPE` where dtypes differ.
+ * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another number of outputs; `FLAM_ERROR_SHAPE` where they do
+ *   not hold what comes; `FLAM_ERROR_DTYPE` where dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH` for
+ *   a device that the group does not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_all_gather(
     const flam_group *group, flam_tensor *const *outputs, size_t n_outputs,
@@ -252,8 +259,11 @@ FLAM_API FLAM_BLOCKS flam_work *flam_group_all_gather(
  * - `root`: its rank in the group.
  * - `async_op`: return before the end; default false.
  * - returns: the work; it has ended where `async_op` is false.
- * - errors: as of `flam_group_all_gather`; `FLAM_ERROR_INVALID_ARGUMENT` for outputs on another
- *   rank.
+ * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for outputs on another rank than `root`, another number of
+ *   them, and a root that is not in the group; `FLAM_ERROR_SHAPE` where they do not hold what
+ *   comes; `FLAM_ERROR_DTYPE` where dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH` for a device that
+ *   the group does not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_gather(
     const flam_group *group, flam_tensor *const *outputs, size_t n_outputs,
@@ -268,7 +278,11 @@ FLAM_API FLAM_BLOCKS flam_work *flam_group_gather(
  * - `root`: its rank in the group.
  * - `async_op`: return before the end; default false.
  * - returns: the work; it has ended where `async_op` is false.
- * - errors: as of `flam_group_gather`.
+ * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for inputs on another rank than `root`, another number of them,
+ *   and a root that is not in the group; `FLAM_ERROR_SHAPE` where sizes do not fit;
+ *   `FLAM_ERROR_DTYPE` where dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH` for a device that the
+ *   group does not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_scatter(
     const flam_group *group, flam_tensor *output, flam_tensor *const *inputs, size_t n_inputs,
@@ -289,7 +303,10 @@ typedef struct flam_group_reduce_scatter_options {
  * - `output`: any dtype; written.
  * - `inputs`: one per rank, each of the size of `output`; or a single one for all.
  * - returns: the work; it has ended where `async_op` is false.
- * - errors: as of `flam_group_all_reduce`; `FLAM_ERROR_SHAPE` where sizes do not fit.
+ * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another number of inputs; `FLAM_ERROR_SHAPE` where sizes do
+ *   not fit; `FLAM_ERROR_DTYPE` where dtypes differ, or `op` has no form for them;
+ *   `FLAM_ERROR_DEVICE_MISMATCH` for a device that the group does not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_reduce_scatter(
     const flam_group *group, flam_tensor *output, flam_tensor *const *inputs, size_t n_inputs,
@@ -314,8 +331,10 @@ typedef struct flam_group_all_to_all_options {
  * - `outputs`: one per rank, or a single one whose rows are those of all; written.
  * - `inputs`: the same, of what goes to each rank.
  * - returns: the work; it has ended where `async_op` is false.
- * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`; `FLAM_ERROR_SHAPE` where sizes
- *   do not fit.
+ * - errors: `FLAM_ERROR_COLLECTIVE_TIMEOUT`, `FLAM_ERROR_PEER_LOST`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another number of tensors; `FLAM_ERROR_SHAPE` where sizes
+ *   do not fit; `FLAM_ERROR_DTYPE` where dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH` for a device
+ *   that the group does not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_all_to_all(
     const flam_group *group, flam_tensor *const *outputs, size_t n_outputs,
@@ -342,7 +361,7 @@ FLAM_API FLAM_BLOCKS flam_work *flam_group_barrier(
  * - `tag`: tells transfers between the same two apart; default 0.
  * - returns: the work.
  * - errors: `FLAM_ERROR_PEER_LOST`; `FLAM_ERROR_INVALID_ARGUMENT` for a rank that is not in the
- *   group.
+ *   group; `FLAM_ERROR_DEVICE_MISMATCH` for a device that the group does not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_send(
     const flam_group *group, const flam_tensor *tensor, int64_t to, int64_t tag FLAM_DEFAULT(0));
@@ -360,7 +379,7 @@ typedef struct flam_group_recv_options {
  * - `tensor`: of the sent size and dtype; written.
  * - returns: the work; `flam_work_source` then says who sent.
  * - errors: `FLAM_ERROR_PEER_LOST`; `FLAM_ERROR_INVALID_ARGUMENT` for a rank that is not in the
- *   group.
+ *   group; `FLAM_ERROR_DEVICE_MISMATCH` for a device that the group does not serve.
  */
 FLAM_API FLAM_BLOCKS flam_work *flam_group_recv(
     const flam_group *group, flam_tensor *tensor, const flam_group_recv_options *options);

@@ -67,7 +67,8 @@ FLAM_API FLAM_BLOCKS flam_store *flam_store_tcp(
  * - `path`: the file; made where there is none, and otherwise one that a store has made.
  * - `world_size`: how many processes use it, the last of which removes it; default -1: it stays.
  * - returns: the store.
- * - errors: `FLAM_ERROR_IO` with the system's reason, or where the file is no store's.
+ * - errors: `FLAM_ERROR_IO` with the system's reason, or where the file is no store's;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an empty path.
  */
 FLAM_API FLAM_BLOCKS flam_store *flam_store_file(
     const char *path, int64_t world_size FLAM_DEFAULT(-1));

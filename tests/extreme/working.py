@@ -404,6 +404,10 @@ WITHOUT = {
     "flam_scope_pop": "the innermost scope is the frame that each call here runs in",
 }
 
+# Of groups of processes: whether a plain call works of what waits for other ranks, or takes what
+# they have made, depends on the device. tests/capi/store_test.c and ddp_test.c call them.
+OF_JOBS = ("flam_ddp_", "flam_group_", "flam_store_", "flam_work_")
+
 
 def arguments(engine, f) -> dict[str, Value]:
     """What a working call of this function needs, by name of parameter or option."""

@@ -112,7 +112,7 @@ def test_no_gpu_says_why(torch):
 
 def test_device_mismatch(torch, device):
     if device == "cpu":
-        with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, sim device type"):
+        with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, meta, sim device type"):
             torch.device("gpu")
         return
     with pytest.raises(torch.DeviceMismatchError, match="other: f32\\[2\\] on cpu"):

@@ -279,10 +279,12 @@ TEXT = "a text that was asked for last"
 CALLBACK = "of the callback that runs, which returns before its thread ends"
 # Variables of the library's threads that stay behind, and why.
 STAYS = {
-    **dict.fromkeys("current_pass walks_open unpacked_values".split(), PASS),
+    **dict.fromkeys("current_pass walks_open unpacked_values t_computes".split(), PASS),
     **dict.fromkeys("t_at_end t_pooled t_front".split(), MEMORY),
     **dict.fromkeys("text t_text".split(), TEXT),
-    **dict.fromkeys("t_lent t_error t_frame innermost_ t_open t_floor t_stack".split(), CALLBACK),
+    **dict.fromkeys(
+        "t_lent t_error t_frame innermost_ t_open t_floor t_stack t_purpose".split(), CALLBACK
+    ),
     **dict.fromkeys(("at_end", "t_armed"), "what the end of a thread does"),
     "t_ended": "whether the thread has given its memory back, or closed its scopes",
     "t_casts": "autocast's copies, which can be made again",
