@@ -103,6 +103,10 @@ class Worker:
         failed = known_to_fail(f.result, result)
         if not failed and f.result["type"] == "flam_tensor *" and result:
             self.use(result)
+        if not failed and f.result["type"] == "flam_work *" and result:
+            # What it writes is not ordered with later calls before somebody waits for it.
+            run("flam_work_wait", ctypes.c_void_p(result), ctypes.c_double(FOR_OTHERS))
+            run("flam_error_clear")
         self.engine.check_device()
         run("flam_frame_pop", ctypes.c_uint64(frame))
         self.engine.close()
