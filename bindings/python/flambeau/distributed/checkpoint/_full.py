@@ -90,7 +90,7 @@ def _told(leaf):
 
 def _sent(value, shape, dtype, target):
     device = target.device if is_tensor(target) else "cpu"
-    if is_tensor(target) and target.is_meta:
+    if getattr(target, "is_meta", False):
         device = carrier(world())
     value = empty(shape, dtype=dtype, device=device) if value is None else value.to(device)
     value = value.detach().contiguous()
