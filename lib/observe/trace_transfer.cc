@@ -9,37 +9,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "ops/scalar_name.h"
 
 namespace flambeau::observe {
 namespace {
-
-// PyTorch's names of dtypes, as its traces write them.
-const char* scalar_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return "Float";
-    case Dtype::f64:
-      return "Double";
-    case Dtype::f16:
-      return "Half";
-    case Dtype::bf16:
-      return "BFloat16";
-    case Dtype::i64:
-      return "Long";
-    case Dtype::i32:
-      return "Int";
-    case Dtype::i16:
-      return "Short";
-    case Dtype::i8:
-      return "Char";
-    case Dtype::u8:
-      return "Byte";
-    case Dtype::boolean:
-      return "Bool";
-    default:
-      return "";
-  }
-}
 
 std::string list_of(const std::vector<int32_t>& ranks) {
   std::string text;
@@ -70,7 +43,7 @@ std::string transfer_arguments(const ProfileTransfer& transfer) {
   std::string args = cat_text(
       "\"Collective name\":", json::quoted(collective_name(t.call)), ",\"In msg nelems\":", t.in,
       ",\"Out msg nelems\":", t.out, ",\"Group size\":", c.ranks.size(), ",\"dtype\":\"",
-      scalar_type(t.dtype), "\",\"Process Group Name\":", json::quoted(c.group),
+      ops::scalar_name(t.dtype), "\",\"Process Group Name\":", json::quoted(c.group),
       ",\"Process Group Ranks\":\"", list_of(c.ranks), "\",\"Rank\":", c.rank);
   args += peer_members(t, t.call);
   if (t.sequence) args += cat_text(",\"Seq\":", t.sequence);
