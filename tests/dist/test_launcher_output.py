@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import re
+import subprocess
 import warnings
 
 import pytest
@@ -20,6 +21,45 @@ def test_output_is_the_console_by_default(launch):
     out, err = launch("print('out', rank); print('err', rank, file=sys.stderr)", *TWO).done(0)
     assert sorted(out.splitlines()) == ["out 0", "out 1"]
     assert sorted(err.splitlines()) == ["err 0", "err 1"]
+
+
+def test_lines_stay_whole_where_they_are_not_the_consoles_only_ones(launch):
+    """An unbuffered interpreter writes a line piece by piece, as programs in C may."""
+    pieces = """
+for i in range(300):
+    for piece in f"line {i} ", f"of {rank}", "\\n":
+        os.write(1, piece.encode())
+"""
+    out, _ = launch(pieces, *TWO).done(0)
+    whole = sorted(f"line {i} of {r}" for i in range(300) for r in range(2))
+    assert sorted(out.splitlines()) == whole
+    out, _ = launch("os.write(1, b'no end')", *TWO).done(0)
+    assert out == "no end" * 2
+
+
+def test_both_streams_of_a_rank_keep_their_order_in_one_file(launch):
+    script = "for i in range(200): os.write(1 + i % 2, b'%d:%d\\n' % (rank, i))"
+    out, _ = launch(script, *TWO, stderr=subprocess.STDOUT).done(0)
+    for rank in range(2):
+        own = [line for line in out.splitlines() if line.startswith(f"{rank}:")]
+        assert own == [f"{rank}:{i}" for i in range(200)]
+
+
+def test_a_console_that_takes_nothing_for_a_while_loses_nothing(launch):
+    job = launch("for i in range(999): print(str(rank) * 499)", *TWO)
+    with pytest.raises(subprocess.TimeoutExpired):
+        job.wait(6)
+    assert sorted(job.done(0)[0].split()) == ["0" * 499] * 999 + ["1" * 499] * 999
+
+
+def test_on_a_terminal_ranks_find_one_and_write_line_by_line(launch):
+    console, terminal = os.openpty()
+    script = "print('a', sys.stdout.isatty(), sys.stdout.line_buffering, sys.stdout.write_through)"
+    job = launch(script, *TWO, stdout=terminal, PYTHONUNBUFFERED="")
+    os.close(terminal)
+    job.done(0)
+    assert os.read(console, 4096).splitlines() == [b"a True True False"] * 2
+    os.close(console)
 
 
 def test_tee_writes_whole_lines_with_their_rank(launch, tmp_path):
