@@ -2,7 +2,6 @@
 // own, so that libflambeau.so needs neither Gloo nor the C++ library that it was built with. It
 // sees nothing of the engine; reductions come with each call.
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include "dist/gloo/communicator.h"
@@ -41,14 +40,12 @@ template <class F> flam_dist_result guarded(flam_dist_text* why, F f) {
 
 flam_dist_result make(const flam_dist_members* members, void** communicator, flam_dist_text* why) {
   return guarded(why, [&] {
-    *communicator = new std::shared_ptr<Communicator>(Communicator::connect(*members));
+    *communicator = new Communicator(*members);
     return FLAM_DIST_OK;
   });
 }
 
-Communicator& of(void* communicator) {
-  return **static_cast<std::shared_ptr<Communicator>*>(communicator);
-}
+Communicator& of(void* communicator) { return *static_cast<Communicator*>(communicator); }
 
 template <void (*Run)(Communicator&, const flam_dist_call&)>
 flam_dist_result collective(void* communicator, const flam_dist_call* call, flam_dist_text* why) {
@@ -87,7 +84,7 @@ void abort(void* communicator) {
 
 void destroy(void* communicator) {
   guarded(nullptr, [&] {
-    delete static_cast<std::shared_ptr<Communicator>*>(communicator);
+    delete &of(communicator);
     return FLAM_DIST_OK;
   });
 }

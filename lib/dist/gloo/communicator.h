@@ -1,43 +1,38 @@
-// One of Gloo's contexts: connections to all ranks of a group, made through the job's store.
+// A group's connections, and what is kept with them from call to call: calls follow each other.
 #pragma once
-#include <gloo/rendezvous/context.h>
-
 #include <chrono>
-#include <cstring>
 #include <memory>
 
-#include "dist/provider.h"
+#include "dist/gloo/eager.h"
+#include "dist/gloo/mesh.h"
+#include "dist/gloo/watch.h"
 
 namespace flambeau::gloo_adaptor {
 
 class Communicator {
  public:
-  static std::shared_ptr<Communicator> connect(const flam_dist_members& members);
-  explicit Communicator(std::shared_ptr<::gloo::rendezvous::Context> context)
-      : context_(std::move(context)) {}
+  explicit Communicator(const flam_dist_members& members);
   ~Communicator() { abort(); }
 
-  const std::shared_ptr<::gloo::rendezvous::Context>& context() const { return context_; }
-  int rank() const { return context_->rank; }
-  int size() const { return context_->size; }
+  const std::shared_ptr<Mesh>& mesh() const { return mesh_; }
+  int rank() const { return mesh_->rank; }
+  int size() const { return mesh_->size; }
   std::unique_ptr<::gloo::transport::UnboundBuffer> buffer(void* data, size_t bytes) const {
-    return context_->createUnboundBuffer(data, bytes);
+    return mesh_->createUnboundBuffer(data, bytes);
   }
-  // Memory for what comes, kept from call to call: calls follow each other, and pages that are new
-  // each time cost more than what is copied there.
-  uint8_t* scratch(size_t bytes) {
-    if (scratch_bytes_ < bytes) {
-      scratch_.reset(new uint8_t[bytes]);
-      scratch_bytes_ = bytes;
-    }
-    return scratch_.get();
+  // Null where there are so many ranks that memory for each of them would be too much, or one.
+  Eager* eager() const { return eager_.get(); }
+  // A deadline for calls of eager().
+  template <class F> void within(const flam_dist_call& call, F f) {
+    watch_.within(std::chrono::milliseconds(call.timeout_ms), f);
   }
   void abort() noexcept;
 
  private:
-  std::unique_ptr<uint8_t[]> scratch_;
-  size_t scratch_bytes_ = 0;
-  std::shared_ptr<::gloo::rendezvous::Context> context_;
+  const Device device_;
+  const std::shared_ptr<Mesh> mesh_, short_;
+  std::unique_ptr<Eager> eager_;
+  Watch watch_;
 };
 
 }  // namespace flambeau::gloo_adaptor

@@ -80,22 +80,10 @@ void move(Communicator& c, const flam_dist_call& call, const Pieces& give, const
 }  // namespace
 
 void exchange_and_sum(Communicator& c, const flam_dist_call& call) {
-  const size_t bytes = call.count * call.element_size;
-  uint8_t* const terms = c.scratch(c.size() * bytes);
-  auto* const own = static_cast<uint8_t*>(const_cast<void*>(call.in));
-  const Buffer sent = c.buffer(own, bytes), received = c.buffer(terms, c.size() * bytes);
-  const std::chrono::milliseconds limit(call.timeout_ms);
-  const uint64_t where = slot(Slots::exchange, call.tag);
-  for (int k = 1; k < c.size(); k++) {
-    received->recv(before(c, k), where, before(c, k) * bytes, bytes);
-    sent->send(after(c, k), where, 0, bytes);
-  }
-  for (int k = 1; k < c.size(); k++) received->waitRecv(nullptr, limit);
-  // The sum may be made over what is sent; of more than two terms it would be before its turn.
-  for (int k = 1; k < c.size(); k++) sent->waitSend(nullptr, limit);
-  const uint8_t* mine = own;
-  if (c.size() > 2) mine = std::copy_n(own, bytes, terms + c.rank() * bytes) - bytes;
-  sum(c, call, static_cast<uint8_t*>(call.out), mine, terms, bytes, call.count);
+  c.within(call, [&] {
+    const auto terms = c.eager()->exchange(call.tag, call.in, call.count * call.element_size);
+    sum(c, call, static_cast<uint8_t*>(call.out), terms.own, terms.first, terms.stride, call.count);
+  });
 }
 
 void reduce_scatter(Communicator& c, const flam_dist_call& call) {

@@ -6,10 +6,10 @@
 namespace flambeau::gloo_adaptor {
 
 // Slots that none of Gloo's own collectives uses: theirs begin with 0x01 to 0x08.
-enum class Slots : uint64_t { exchange = 0x40, parts = 0x41, pair = 0x42 };
+enum class Slots : uint64_t { parts = 0x41, pair = 0x42 };
 constexpr uint64_t slot(Slots kind, uint64_t tag) { return uint64_t(kind) << 56 | tag >> 8; }
 
-// Each rank sends all it has to everyone and adds up: one exchange, for short ones.
+// Each rank sends all it has to everyone and adds up, where that is no more than eager() takes.
 void exchange_and_sum(Communicator& c, const flam_dist_call& call);
 
 }  // namespace flambeau::gloo_adaptor

@@ -21,7 +21,7 @@ std::chrono::milliseconds limit(const flam_dist_call& call) {
 }
 
 template <class Options> Options options_of(const Communicator& c, const flam_dist_call& call) {
-  Options o(c.context());
+  Options o(c.mesh());
   o.setTag(uint32_t(call.tag ^ call.tag >> 32));
   o.setTimeout(limit(call));
   return o;
@@ -55,16 +55,10 @@ template <class Options> void set_reduction(Options& o, const flam_dist_call& ca
   });
 }
 
-// Up to here one exchange of everything with everyone costs less than the turns of a ring. Between
-// two it sends no more bytes than those turns.
-constexpr size_t kShort = 16 * 1024, kShortOfTwo = 256 * 1024;
-constexpr int kFewRanks = 8;
-
 }  // namespace
 
 void all_reduce(Communicator& c, const flam_dist_call& call) {
-  const size_t is_short = c.size() == 2 ? kShortOfTwo : kShort;
-  if (bytes(call) <= is_short && c.size() <= kFewRanks) return exchange_and_sum(c, call);
+  if (c.eager() && bytes(call) <= c.eager()->most()) return exchange_and_sum(c, call);
   auto o = options_of<::gloo::AllreduceOptions>(c, call);
   with_element(call, [&]<class T>(T) {
     if (call.in != call.out) o.setInput(reinterpret_cast<T*>(input(call)), call.count);
@@ -110,6 +104,7 @@ void scatter(Communicator& c, const flam_dist_call& call) {
 }
 
 void barrier(Communicator& c, const flam_dist_call& call) {
+  if (c.eager()) return c.within(call, [&] { c.eager()->exchange(call.tag, nullptr, 0); });
   auto o = options_of<::gloo::BarrierOptions>(c, call);
   ::gloo::barrier(o);
 }
