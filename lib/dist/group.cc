@@ -317,17 +317,16 @@ void Group::work() {
   for (;;) {
     changed_.wait(lock, [&] { return !busy_ && (stop_ || !queue_.empty()); });
     if (queue_.empty()) return;
-    std::optional<Task> task = std::move(queue_.front());
-    queue_.pop_front();
-    busy_ = true;
-    lock.unlock();
-    perform(*task);
+    {
+      Task task = std::move(queue_.front());
+      queue_.pop_front();
+      busy_ = true;
+      lock.unlock();
+      perform(task);
+    }
     lock.lock();
     busy_ = false;
     changed_.notify_all();
-    lock.unlock();
-    task.reset();  // may free tensors, and what they hold
-    lock.lock();
   }
 }
 
@@ -343,15 +342,23 @@ void Group::note_pair(const What* what, const char* place) {
 
 void Group::perform(Task& task) {
   note(task);
+  std::optional<Event> ready;
+  std::exception_ptr error;
   try {
     {
       const std::lock_guard lock(mutex_);
       throw_if_over();
     }
-    task.work->finish(move(task));
+    ready = move(task);
   } catch (...) {
-    task.work->fail(std::current_exception());
+    error = std::current_exception();
   }
+  // Whoever waited may free them at once: the memory is theirs, and not held here a little longer.
+  for (auto* operands : {&task.call.in, &task.call.out}) operands->clear();
+  if (error)
+    task.work->fail(error);
+  else
+    task.work->finish(std::move(ready));
   const std::lock_guard lock(now_mutex_);
   now_.under_way = false;
   now_.at =

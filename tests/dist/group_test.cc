@@ -197,6 +197,18 @@ TEST(Group, KeepsTheProgramsOrderWhereSomeCallsAreNotAwaited) {
   });
 }
 
+TEST(Group, HoldsNoOperandAfterTheWait) {
+  all_well(2, [](Group& g) {
+    for (int i = 0; i < 300; i++) {
+      const Tensor t = values({1});
+      const Tensor list[] = {t};
+      const int before = t.impl()->use_count();
+      all_reduce(g, list, {}, true)->wait();
+      ASSERT_EQ(t.impl()->use_count(), before) << i;
+    }
+  });
+}
+
 TEST(Group, SplitsIntoGroupsOfTheirOwnRanks) {
   all_well(kRanks, [](Group& g) {
     const auto some = g.split({2, 0}, {"local", "", 10s});
