@@ -8,7 +8,7 @@ import pytest
 
 from tests.dist import ranks
 
-LONGEST = {2: 256 * 1024, 3: 16 * 1024, 9: 0}  # bytes that are sent without asking, by ranks
+LONGEST = {2: 2 << 20, 3: 16 << 10, 9: 0}  # bytes that are sent without asking, by ranks
 
 
 def sums(rank, size):

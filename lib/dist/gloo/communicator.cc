@@ -7,8 +7,8 @@ namespace flambeau::gloo_adaptor {
 namespace {
 
 // Up to here one exchange of everything with everyone costs less than the turns of a ring. Between
-// two it sends no more bytes than those turns.
-constexpr size_t kShort = 16 * 1024, kShortOfTwo = 256 * 1024;
+// two it sends no more bytes than those turns, and what limits it is the memory that it keeps.
+constexpr size_t kShort = 16 << 10, kShortOfTwo = 2 << 20;
 constexpr int kFewRanks = 8;
 
 }  // namespace
