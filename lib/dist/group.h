@@ -87,6 +87,7 @@ class Group final : public RefCounted {
  private:
   friend class PairWork;
   friend class StreamCalls;
+  // Operands are let go before `work` says that it ended: their deleters must not call the group.
   struct Task {
     uint64_t sequence;
     Call call;

@@ -179,7 +179,7 @@ def test_it_trains_in_a_fresh_environment(installed):
 
 
 def test_its_launcher_is_a_command(installed, tmp_path):
-    (tmp_path / "rank.py").write_text("import os; print(os.environ['RANK'], flush=True)")
+    (tmp_path / "rank.py").write_text("import os, flambeau; print(os.environ['RANK'])")
     kept = {"HOME": str(tmp_path), "PATH": str(installed["at"] / "bin")}
     command = installed["at"] / "bin/flambeau-run"
     said = run(command, "--nproc-per-node", 2, tmp_path / "rank.py", env=kept, cwd=tmp_path)

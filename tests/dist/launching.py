@@ -60,18 +60,7 @@ def free_port() -> int:
 class Launcher(subprocess.Popen):
     """A launcher, whose ranks run `script`."""
 
-    def __init__(
-        self,
-        folder: Path,
-        script: str,
-        *options,
-        args=(),
-        module="",
-        before=(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        **env,
-    ):
+    def __init__(self, folder: Path, script: str, *options, args=(), module="", before=(), **env):
         path = folder / "script.py"
         path.write_text(script)
         name = module or "flambeau.distributed.run"
@@ -80,8 +69,8 @@ class Launcher(subprocess.Popen):
             list(map(str, command)),
             cwd=folder,
             env=environment(OUT=str(folder), **env),
-            stdout=stdout,
-            stderr=stderr,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             start_new_session=True,
             text=True,
         )

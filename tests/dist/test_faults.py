@@ -240,4 +240,4 @@ def never_meets(rank, size):
 
 def test_a_rank_that_never_comes_is_waited_for_until_the_deadline():
     text, _ = ranks.values(never_meets, 2)
-    assert "was not made" in text and "WORLD_SIZE" in text
+    assert "was not made: timed out at rank 1" in text and "WORLD_SIZE" in text

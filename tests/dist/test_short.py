@@ -1,7 +1,10 @@
 """Sums of short tensors, which Gloo's ranks send each other without asking: by whatever rank is
 ahead, at every size around the longest, and what ranks get that give different lengths."""
 
+import os
 import random
+import signal
+import subprocess
 import time
 
 import pytest
@@ -58,3 +61,28 @@ def test_different_lengths_never_meet():
         text, seconds = outcome.value
         assert "float32[8]" in text and "float32[9]" in text
         assert seconds < 3.5
+
+
+def leaves_first(rank, size, call):
+    import flambeau as torch
+
+    dist = torch.distributed
+    dist.init_process_group("gloo")
+    processes = [None] * size
+    dist.all_gather_object(processes, os.getpid())
+    pair = dist.new_group([0, 1])
+    x = torch.ones(1000)
+    if rank == 1:
+        time.sleep(0.3)
+        os.kill(processes[0], signal.SIGSTOP)  # it waits, and does not see what happens now
+    getattr(dist, call)(*([x] if call == "all_reduce" else []), group=pair)
+    if rank == 1:
+        dist.destroy_process_group(pair)
+        subprocess.Popen(["sh", "-c", f"sleep 0.2; kill -CONT {processes[0]}"])
+    dist.barrier()
+    return x[0].item()
+
+
+@pytest.mark.parametrize("call", ["all_reduce", "barrier"])
+def test_what_came_is_there_though_its_sender_has_left(call):
+    assert ranks.values(leaves_first, 2, call) == [1 + (call == "all_reduce")] * 2

@@ -4,6 +4,7 @@ Functions, types and Tensor come from `_torch`; packages (`nn`, `optim`, `utils`
 first use, so that the import stays short. Nothing below imports this file."""
 
 import gc as _gc
+import os as _os
 import sys as _sys
 
 _collects = _gc.isenabled()
@@ -18,6 +19,11 @@ try:
 finally:
     if _collects:
         _gc.enable()
+
+if "TORCHELASTIC_RUN_ID" in _os.environ:
+    from ._lines import keep_whole as _keep_whole
+
+    _keep_whole()
 
 globals().update({name: v for name, v in vars(_torch).items() if not name.startswith("_")})
 globals().update(_checks)

@@ -1,7 +1,10 @@
 // See communicator.h.
 #include "dist/gloo/communicator.h"
 
+#include <gloo/common/error.h>
 #include <gloo/transport/unbound_buffer.h>
+
+#include <string>
 
 namespace flambeau::gloo_adaptor {
 namespace {
@@ -22,10 +25,28 @@ Communicator::Communicator(const flam_dist_members& members)
       eager_(short_ ? std::make_unique<Eager>(short_, members.size == 2 ? kShortOfTwo : kShort)
                     : nullptr),
       watch_([this] { abort(); }) {
-  watch_.within(std::chrono::milliseconds(members.timeout_ms), [&] {
-    mesh_->connect(members);
-    if (short_) short_->connect(members);
-  });
+  try {
+    connect(members);
+  } catch (...) {  // no destructor runs
+    abort();
+    throw;
+  }
+}
+
+void Communicator::connect(const flam_dist_members& members) {
+  const auto deadline = Watch::Clock::now() + std::chrono::milliseconds(members.timeout_ms);
+  const Mesh* connecting = mesh_.get();
+  try {
+    watch_.within(deadline, [&] {
+      mesh_->connect(members, deadline);
+      if (!short_) return;
+      connecting = short_.get();
+      short_->connect(members, deadline);
+    });
+  } catch (const std::exception& problem) {
+    const int rank = members.world_ranks[connecting->awaited()];
+    throw ::gloo::IoException(problem.what() + (" at rank " + std::to_string(rank)));
+  }
 }
 
 void Communicator::abort() noexcept {

@@ -24,11 +24,13 @@ class Communicator {
   Eager* eager() const { return eager_.get(); }
   // A deadline for calls of eager().
   template <class F> void within(const flam_dist_call& call, F f) {
-    watch_.within(std::chrono::milliseconds(call.timeout_ms), f);
+    watch_.within(Watch::Clock::now() + std::chrono::milliseconds(call.timeout_ms), f);
   }
   void abort() noexcept;
 
  private:
+  void connect(const flam_dist_members& members);
+
   const Device device_;
   const std::shared_ptr<Mesh> mesh_, short_;
   std::unique_ptr<Eager> eager_;

@@ -30,10 +30,12 @@ class Eager {
   struct Head {
     uint64_t tag, bytes;
   };
+  using Tail = uint64_t;  // the tag again: all that is before it has come
   using Buffers = std::vector<std::unique_ptr<::gloo::transport::Buffer>>;  // by rank
   uint8_t* place(int turn, int rank) const {
     return places_.get() + (turn * mesh_->size + rank) * stride_;
   }
+  bool is_there(int turn, int rank, const Head& expected) const;
   void receive(int turn, int rank, const Head& expected);
 
   const std::shared_ptr<Mesh> mesh_;

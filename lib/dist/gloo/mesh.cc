@@ -30,10 +30,9 @@ std::string own_name() {
   return host;
 }
 
-void check(flam_dist_result result, const std::string& key) {
-  if (result == FLAM_DIST_TIMEOUT)
-    throw ::gloo::IoException("timed out waiting for the address of a rank (key " + key + ")");
-  if (result != FLAM_DIST_OK) throw ::gloo::IoException("the store failed at key " + key);
+void check(flam_dist_result result) {
+  if (result == FLAM_DIST_TIMEOUT) throw ::gloo::IoException("timed out");
+  if (result != FLAM_DIST_OK) throw ::gloo::IoException("the job's store failed");
 }
 
 void take(void* into, const void* data, size_t size) {
@@ -66,9 +65,9 @@ Mesh::Mesh(const flam_dist_members& members, Device device, std::string name)
     if (r != rank) transportContext_->createPair(r);
 }
 
-void Mesh::connect(const flam_dist_members& members) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::milliseconds(members.timeout_ms);
+void Mesh::connect(const flam_dist_members& members,
+                   std::chrono::steady_clock::time_point deadline) {
+  using std::chrono::milliseconds;
   const flam_dist_store& store = *members.store;
   const auto key = [&](int from, int to) {
     return name_ + "/" + std::to_string(from) + "/" + std::to_string(to);
@@ -76,15 +75,15 @@ void Mesh::connect(const flam_dist_members& members) {
   for (int r = 0; r < size; r++) {
     if (r == rank) continue;
     const std::vector<char> own = getPair(r)->address().bytes();
-    check(store.set(store.user, key(rank, r).c_str(), own.data(), own.size()), key(rank, r));
+    check(store.set(store.user, key(rank, r).c_str(), own.data(), own.size()));
   }
   for (int r = 0; r < size; r++) {
     if (r == rank) continue;
-    using std::chrono::milliseconds;
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    awaited_ = r;
+    const auto left = deadline - std::chrono::steady_clock::now();
+    const auto limit = std::max(std::chrono::ceil<milliseconds>(left), milliseconds(1)).count();
     std::vector<char> theirs;
-    const auto limit = std::max(left, milliseconds(1)).count();
-    check(store.get(store.user, key(r, rank).c_str(), limit, &theirs, take), key(r, rank));
+    check(store.get(store.user, key(r, rank).c_str(), limit, &theirs, take));
     getPair(r)->connect(theirs);
   }
 }

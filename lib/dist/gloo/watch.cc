@@ -12,9 +12,9 @@ Watch::~Watch() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Watch::begin(std::chrono::milliseconds limit) {
+void Watch::begin(Clock::time_point deadline) {
   const std::lock_guard lock(mutex_);
-  deadline_ = Clock::now() + limit;
+  deadline_ = deadline;
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   if (deadline_ < wakes_) changed_.notify_one();
 }

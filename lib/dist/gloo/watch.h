@@ -7,33 +7,30 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <string>
 #include <thread>
 
 namespace flambeau::gloo_adaptor {
 
 class Watch {
  public:
+  using Clock = std::chrono::steady_clock;
   // `end` makes whatever is waited for fail. It is called once at most.
   explicit Watch(std::function<void()> end) : end_(std::move(end)) {}
   ~Watch();
 
-  // Runs `f`. One at a time.
-  template <class F> void within(std::chrono::milliseconds limit, F f) {
-    begin(limit);
+  // Runs `f`; what fails by the deadline, or misses it, is a timeout. One at a time.
+  template <class F> void within(Clock::time_point deadline, F f) {
+    begin(deadline);
     try {
       f();
     } catch (...) {
-      if (finish())
-        throw ::gloo::IoException("timed out after " + std::to_string(limit.count()) + " ms");
-      throw;
+      if (!finish()) throw;
     }
-    finish();
+    if (finish()) throw ::gloo::IoException("timed out");
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  void begin(std::chrono::milliseconds limit);
+  void begin(Clock::time_point deadline);
   bool finish();  // whether the deadline was missed
   void run();
 

@@ -119,11 +119,7 @@ def _program(args):
         return run_script_path, [args.training_script, *args.training_script_args]
     before = []
     if not args.no_python:
-        # On a terminal an interpreter writes line by line, and ranks' lines stay whole.
-        shown = sys.stdout and sys.stdout.isatty() and args.redirects == args.tee == "0"
-        options = [] if shown else ["-u"]
-        module = ["-m"] if args.module else []
-        before = [*options, *_children.command, *module, args.training_script]
+        before = ["-u", *_children.command, *(["-m"] if args.module else []), args.training_script]
     elif args.module:
         raise ValueError(
             "Don't use both the '--no-python' flag and the '--module' flag at the same time."

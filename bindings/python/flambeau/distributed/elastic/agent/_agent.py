@@ -73,14 +73,13 @@ class Agent:
         try:
             self._start(workers, streams)
             failures = self._watch(workers)
-            if failures is not None:
-                self._stop(workers)
-            streams.drain(self._still_here)
         except BaseException as problem:
             self._nodes.announce(problem)  # before what may take as long as ranks take to end
             self._stop(workers)
             streams.close()
             raise
+        if failures is not None:
+            self._stop(workers)
         streams.close()
         base = layout(self._nodes.nodes, self._nodes.rank)["base"]
         values = {base + rank: value for rank, value in workers.values.items()}
@@ -96,11 +95,25 @@ class Agent:
     def _start(self, workers, streams):
         config = self._config
         envs = variables(config, self._nodes, self._attempt)
-        self._logs = config.logs_specs.reify(envs)
+        logs = self._logs = config.logs_specs.reify(envs)
         if getattr(config.logs_specs, "temporary", None):
             self._keeper.folder(config.logs_specs.temporary)
         for rank, env in envs.items():
-            ends = self._ends(streams, rank, env, len(envs))
+            prefix = self._prefix(env)
+            ends = []
+            for stream, files, teed, filters, filtered in (
+                ("stdout", logs.stdouts, logs.tee_stdouts, config.duplicate_stdout_filters,
+                 logs.filtered_stdout),
+                ("stderr", logs.stderrs, logs.tee_stderrs, config.duplicate_stderr_filters,
+                 logs.filtered_stderr),
+            ):  # fmt: skip
+                if rank in teed:
+                    ends.append(streams.pipe(stream, teed[rank], prefix, filters or (), filtered))
+                elif files[rank]:
+                    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+                    ends.append(os.open(files[rank], flags, 0o644))
+                else:
+                    ends.append(None)
             args = macros.substitute(self._args, env["LOCAL_RANK"])
             whole = env if callable(self._entrypoint) else {**os.environ, **env}
             try:
@@ -109,25 +122,6 @@ class Agent:
                 for end in ends:
                     if end is not None:
                         os.close(end)
-
-    def _ends(self, streams, rank, env, ranks):
-        """What a rank's stdout and stderr are: descriptors, or None for this process's own."""
-        config, logs, ends = self._config, self._logs, {}
-        for stream, files, teed, filters, filtered in (
-            ("stdout", logs.stdouts, logs.tee_stdouts, config.duplicate_stdout_filters,
-             logs.filtered_stdout),
-            ("stderr", logs.stderrs, logs.tee_stderrs, config.duplicate_stderr_filters,
-             logs.filtered_stderr),
-        ):  # fmt: skip
-            if rank in teed:
-                about = (teed[rank], self._prefix(env), filters or (), filtered)
-                ends[stream] = streams.pipe(stream, *about)
-            elif files[rank]:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-                ends[stream] = os.open(files[rank], flags, 0o644)
-        if ranks > 1:
-            ends |= streams.relay([s for s in ("stdout", "stderr") if s not in ends])
-        return ends.get("stdout"), ends.get("stderr")
 
     def _prefix(self, env):
         template = self._config.log_line_prefix_template
@@ -192,10 +186,6 @@ class Agent:
                 file=sys.stderr,
                 flush=True,
             )
-
-    def _still_here(self):
-        self._signals.check()
-        self._beat()
 
     def _beat(self):
         try:

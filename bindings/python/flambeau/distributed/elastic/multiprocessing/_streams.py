@@ -1,7 +1,7 @@
 """Output of processes on its way to files and to the console: a thread reads their pipes, writes
-each byte to the stream's file at once and each line, with its rank in front if the two are asked
-for, to the console as soon as it is complete. One thread for all, so that no line is torn; it never
-waits for a pipe that a process left open to others."""
+each byte to the stream's file at once and each line, with its rank in front, to the console as soon
+as it is complete. One thread for all, so that no line is torn; it never waits for a pipe that a
+process left open to others."""
 
 import os
 import selectors
@@ -17,14 +17,6 @@ class _Console:
     def __init__(self, stream):
         self._stream = stream
         self.tty = bool(getattr(stream, "isatty", lambda: False)())
-
-    def file(self):
-        """Which file it is; None where it is none."""
-        try:
-            about = os.fstat(self._stream.fileno())
-        except (AttributeError, OSError, ValueError):
-            return None
-        return about.st_dev, about.st_ino
 
     def write(self, data):
         """Writes bytes; nothing more after the reader has gone."""
@@ -44,33 +36,29 @@ class _Source:
     """One stream of one process."""
 
     def __init__(self, path, prefix, console, filters, filtered):
-        self._file = open(path, "ab", buffering=0) if path else None
+        self._file = open(path, "ab", buffering=0)
         self._prefix, self._console = prefix.encode(), console
         self._filters, self._filtered = [f.encode() for f in filters], filtered
         self._rest = b""
-        self._ending = (
-            b"\n" if prefix else b""
-        )  # of what has none, lest the next rank's stand in it
 
     def take(self, data):
         """Bytes that the process has written."""
         self._log(data)
         text = self._rest + data
-        # On a terminal a progress bar redraws its line; in a log a rank stands before whole ones.
-        redraws = self._console.tty or not self._prefix
-        lines = text.splitlines(True) if redraws else text.split(b"\n")
-        if not redraws:
+        # On a terminal a progress bar redraws its line; elsewhere it is shown when it is complete.
+        lines = text.splitlines(True) if self._console.tty else text.split(b"\n")
+        if not self._console.tty:
             lines = [line + b"\n" for line in lines[:-1]] + lines[-1:]
         last = lines.pop() if lines and not lines[-1].endswith((b"\n", b"\r")) else b""
         if len(last) > _LONGEST:
-            lines, last = [*lines, last + self._ending], b""
+            lines, last = [*lines, last + b"\n"], b""
         self._rest = last
         self._show(lines)
 
     def close(self):
         """Shows what has no end of line."""
         if self._rest:
-            self._show([self._rest + self._ending])
+            self._show([self._rest + b"\n"])
         self._rest = b""
         if self._file is not None:
             self._file.close()
@@ -104,7 +92,7 @@ class Streams:
         self._consoles = {"stdout": _Console(sys.stdout), "stderr": _Console(sys.stderr)}
         self._filtered = {}
         self._lock = threading.Lock()
-        self._thread, self._ending, self._relays = None, False, False
+        self._thread, self._ending = None, False
 
     def pipe(self, stream, path, prefix, filters=(), filtered=""):
         """The end for a process to write its `stream` into, which the caller closes."""
@@ -113,27 +101,6 @@ class Streams:
         source = _Source(
             path, prefix, self._consoles[stream], filters, self._filtered.get(filtered)
         )
-        return self._reading(source)
-
-    def relay(self, streams):
-        """By stream, what processes write into that have the console to themselves no more, so
-        that each line stays whole. A terminal they write to themselves: they may look for it, and
-        there an interpreter writes line by line. Streams in one file stay in order: one pipe."""
-        ends, by_file = {}, {}
-        for stream in streams:
-            console = self._consoles[stream]
-            if console.tty:
-                continue
-            file = console.file()
-            if file is not None and file in by_file:
-                ends[stream] = os.dup(by_file[file])
-                continue
-            ends[stream] = self._reading(_Source("", "", console, (), None))
-            by_file[file] = ends[stream]
-            self._relays = True
-        return ends
-
-    def _reading(self, source):
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         with self._lock:
@@ -182,23 +149,11 @@ class Streams:
         os.close(key.fd)
         key.data.close()
 
-    def drain(self, tick):
-        """After the processes have ended: shows the rest of what has no file, however long the
-        console takes, as they would have waited for it. `tick` is called now and then, and may
-        raise."""
-        while self._relays and self._thread.is_alive():
-            self._end()
-            self._thread.join(0.1)
-            tick()
-
-    def _end(self):
-        self._ending = True
-        os.write(self._woken, b".")
-
     def close(self, timeout=5.0):
         """After the processes have ended: shows the rest. A console that takes nothing is left."""
         if self._thread is not None:
-            self._end()
+            self._ending = True
+            os.write(self._woken, b".")
             self._thread.join(timeout)
             if self._thread.is_alive():
                 return
