@@ -68,6 +68,20 @@ Group::Group(Ref<World> world, std::vector<int32_t> ranks, int rank, std::string
   if (options_.name.empty()) options_.name = "world";
 }
 
+// In a forked child nothing of a group can be ended: its threads are not there to be joined, nor
+// to leave a condition variable.
+void Group::destroy() noexcept {
+  if (!process_.left()) delete this;
+}
+
+void Group::check_process() const {
+  if (!process_.left()) return;
+  throw Error(Code::unsupported,
+              cat_text("the group \"", options_.name, "\" stayed in the process that was forked"),
+              "its connections and its threads are there",
+              "make another one in the child: destroy_process_group(), then init_process_group()");
+}
+
 // Who destroys a group waits for no other rank: what is still under way is ended.
 // But for calls on GPUs, which a program that has waited for them takes for done.
 Group::~Group() {
@@ -83,10 +97,13 @@ Group::~Group() {
     changed_.notify_all();
   }
   if (thread_.joinable()) {
-    if (thread_.get_id() == std::this_thread::get_id())
+    if (thread_.get_id() == std::this_thread::get_id()) {
       thread_.detach();
-    else
+      *destroyed_ = true;
+      for (const Task& task : queue_) task.work->fail(why_over());
+    } else {
       thread_.join();
+    }
   }
   sweep(true);
   if (communicator_) provider_->destroy(communicator_);
@@ -131,6 +148,7 @@ Ref<Group> Group::join(Ref<Store> store, int rank, int size, GroupOptions option
 }
 
 Ref<Group> Group::split(const std::vector<int32_t>& ranks, GroupOptions options) {
+  check_process();
   {
     const std::lock_guard lock(mutex_);
     throw_if_over();
@@ -224,6 +242,7 @@ void Group::throw_if_over() const {
 }
 
 void Group::check_goes_on() const {
+  check_process();
   const std::lock_guard lock(mutex_);
   throw_if_over();
 }
@@ -286,6 +305,7 @@ bool Group::is_on_streams(const Call& call) const {
 }
 
 Ref<Work> Group::run(Call call, bool async) {
+  check_process();
   check_device(call);
   if (is_on_streams(call)) return streams_->run(std::move(call), async);
   auto work = make_ref<Work>();
@@ -296,14 +316,15 @@ Ref<Work> Group::run(Call call, bool async) {
   if (here) {
     busy_ = true;
     lock.unlock();
-    perform(task);
+    conclude(*work, perform(task));
     lock.lock();
     busy_ = false;
     changed_.notify_all();
   } else {
     task.before = after_operands(task.call);
-    queue_.push_back(std::move(task));
+    // First: where the system gives no thread, nothing is left for one to do.
     if (!thread_.joinable()) thread_ = std::thread([this] { this->work(); });
+    queue_.push_back(std::move(task));
     changed_.notify_all();
   }
   lock.unlock();
@@ -313,17 +334,23 @@ Ref<Work> Group::run(Call call, bool async) {
 
 void Group::work() {
   const GradMode off(false);
+  bool destroyed = false;
   std::unique_lock lock(mutex_);
+  destroyed_ = &destroyed;
   for (;;) {
     changed_.wait(lock, [&] { return !busy_ && (stop_ || !queue_.empty()); });
     if (queue_.empty()) return;
-    {
-      Task task = std::move(queue_.front());
-      queue_.pop_front();
-      busy_ = true;
-      lock.unlock();
-      perform(task);
-    }
+    std::optional<Task> task = std::move(queue_.front());
+    queue_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    Outcome outcome = perform(*task);
+    // Before whoever waits is told: its memory is free then. The last owner of the group may be
+    // among what is freed.
+    for (auto* operands : {&task->call.in, &task->call.out}) operands->clear();
+    conclude(*task->work, std::move(outcome));
+    task.reset();
+    if (destroyed) return;
     lock.lock();
     busy_ = false;
     changed_.notify_all();
@@ -340,29 +367,30 @@ void Group::note_pair(const What* what, const char* place) {
   pair_ = {0, what ? *what : What(), place, Clock::now(), what != nullptr};
 }
 
-void Group::perform(Task& task) {
+Group::Outcome Group::perform(Task& task) {
   note(task);
-  std::optional<Event> ready;
-  std::exception_ptr error;
+  Outcome outcome;
   try {
     {
       const std::lock_guard lock(mutex_);
       throw_if_over();
     }
-    ready = move(task);
+    outcome.ready = move(task);
   } catch (...) {
-    error = std::current_exception();
+    outcome.error = std::current_exception();
   }
-  // Whoever waited may free them at once: the memory is theirs, and not held here a little longer.
-  for (auto* operands : {&task.call.in, &task.call.out}) operands->clear();
-  if (error)
-    task.work->fail(error);
-  else
-    task.work->finish(std::move(ready));
   const std::lock_guard lock(now_mutex_);
   now_.under_way = false;
   now_.at =
       task.ended_ns ? Clock::time_point(std::chrono::nanoseconds(task.ended_ns)) : Clock::now();
+  return outcome;
+}
+
+void Group::conclude(Work& work, Outcome outcome) {
+  if (outcome.error)
+    work.fail(std::move(outcome.error));
+  else
+    work.finish(std::move(outcome.ready));
 }
 
 Group::Now Group::now() const {
@@ -394,6 +422,7 @@ void Group::miss(Error error) {
 }
 
 void Group::leave() {
+  if (process_.left()) return;  // it is the parent that would be missed
   if (streams_) streams_->drain();
   world_->leave();
 }
@@ -433,10 +462,7 @@ void Group::explain(uint64_t sequence, const What& what, Millis timeout, flam_di
 
 Ref<Work> Group::begin(Call call) {
   check_device(call);
-  {
-    const std::lock_guard lock(mutex_);
-    throw_if_over();
-  }
+  check_goes_on();
   if (is_on_streams(call)) return streams_->transfer(std::move(call));
   return begin_pair(Ref<Group>::share(this), std::move(call));
 }
@@ -447,6 +473,7 @@ void Group::start_coalescing() {
 }
 
 void Group::end_coalescing() {
+  check_process();
   if (streams_) streams_->end_coalescing();
 }
 

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "dist/account.h"
 #include "dist/call.h"
+#include "dist/own_process.h"
 #include "dist/provider.h"
 #include "dist/providers.h"
 #include "dist/staging.h"
@@ -101,13 +102,20 @@ class Group final : public RefCounted {
   Group(Ref<World> world, std::vector<int32_t> ranks, int rank, std::string key,
         GroupOptions options);
   ~Group() override;
+  void destroy() noexcept override;
+  void check_process() const;
   void connect(const Group* parent);
   void* communicator_of(const flam_dist_provider& provider, void* parent);
   uint64_t next_call(const What& what);
   void note_end(uint64_t sequence);
   std::exception_ptr why_over() const;
   bool is_on_streams(const Call& call) const;
-  void perform(Task& task);  // on whichever thread
+  struct Outcome {
+    std::optional<Event> ready;
+    std::exception_ptr error;
+  };
+  Outcome perform(Task& task);  // on whichever thread
+  static void conclude(Work& work, Outcome outcome);
   std::optional<Event> move(Task& task);
   void work();  // the group's thread
   void note(const Task& task);
@@ -125,6 +133,7 @@ class Group final : public RefCounted {
   const Ref<World> world_;
   const std::vector<int32_t> ranks_;
   const int rank_;
+  const OwnProcess process_;
   const std::string key_;
   GroupOptions options_;
   std::atomic<int64_t> timeout_ms_;
@@ -140,6 +149,7 @@ class Group final : public RefCounted {
   std::condition_variable changed_;
   std::deque<Task> queue_;
   std::thread thread_;
+  bool* destroyed_ = nullptr;  // of the thread: whether what it let go was the group itself
   uint64_t sequence_ = 0;
   bool busy_ = false, stop_ = false;
   int splits_ = 0;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -29,7 +30,7 @@ struct Communicator {
   const NcclLibrary& n;
   const int rank, size;
   const flam_dist_store* store;
-  std::timed_mutex busy;  // while a call is on its way to NCCL
+  std::mutex busy;  // while a call is on its way to NCCL
   std::map<std::pair<int, int>, std::unique_ptr<NcclCommunicator>> made;  // device, other rank
   std::map<int, int> counts;  // of those that were begun, by the other rank
   std::optional<int> first;   // device of the first of all ranks
@@ -292,7 +293,12 @@ flam_dist_result exchange(void* communicator, const flam_dist_call* calls, size_
 
 // NCCL is told to end before its calls have come back only where they do not within two seconds.
 void end_all(Communicator& c) {
-  const std::unique_lock one(c.busy, std::chrono::seconds(2));
+  std::unique_lock one(c.busy, std::try_to_lock);
+  const auto until = Clock::now() + std::chrono::seconds(2);
+  while (!one && Clock::now() < until) {  // gcc's thread sanitizer does not know timed mutexes
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    static_cast<void>(one.try_lock());
+  }
   if (c.ended.exchange(true)) return;
   for (auto& entry : c.made)
     if (entry.second) entry.second->abort();

@@ -29,7 +29,7 @@ class PairWork final : public Work {
 
   // Nobody asks any more, but its memory may still be read or written to.
   ~PairWork() override {
-    if (request_) group_->abandon(request_, std::move(staged_));
+    if (request_ && !process_.left()) group_->abandon(request_, std::move(staged_));
   }
 
   void start() {
@@ -43,11 +43,13 @@ class PairWork final : public Work {
   }
 
   bool done() override {
+    if (process_.left()) return over_;
     if (std::unique_lock one(waiting_, std::try_to_lock); one) ask();
     return Work::done();
   }
 
   void wait(std::optional<Millis> timeout) override {
+    if (process_.left()) return Work::wait(timeout);
     const Clock::time_point until = timeout ? Clock::now() + *timeout : deadline_;
     const pass_time::Waiting counted;
     if (until >= deadline_) {

@@ -4,6 +4,7 @@
 // throws Code::peer_lost. Calls of one store are safe on several threads and wait for each other,
 // so who waits long takes a clone().
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -48,7 +49,7 @@ class Store : public RefCounted {
   void set_timeout(Millis t) { timeout_ = t; }
 
  protected:
-  Millis timeout_{std::chrono::minutes(5)};  // of calls that are given none
+  std::atomic<Millis> timeout_{std::chrono::minutes(5)};  // of calls that are given none
 };
 
 struct TcpOptions {

@@ -79,8 +79,8 @@ Ref<StreamWork> StreamCalls::work_of(const Call& call, uint64_t sequence) {
 void StreamCalls::watch(const Ref<StreamWork>& work) {
   const std::lock_guard lock(mutex_);
   work->began = Clock::now();
-  under_way_.push_back(work);
   if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
+  under_way_.push_back(work);
   changed_.notify_all();
 }
 

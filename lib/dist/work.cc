@@ -12,8 +12,16 @@ bool Work::done() {
   return over_;
 }
 
+int Work::source() const {
+  const std::lock_guard lock(mutex_);
+  return source_;
+}
+
 void Work::wait(std::optional<Millis> timeout) {
-  {
+  if (process_.left()) {
+    check(over_, Code::unsupported, "Work.wait: the collective goes on in the process that was ",
+          "forked; wait for it there");
+  } else {
     std::unique_lock lock(mutex_);
     const auto over = [this] { return over_; };
     std::optional<pass_time::Waiting> waiting;

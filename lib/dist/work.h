@@ -9,6 +9,7 @@
 
 #include "base/ref.h"
 #include "device/event.h"
+#include "dist/own_process.h"
 #include "dist/store.h"
 
 namespace flambeau::dist {
@@ -22,7 +23,7 @@ class Work : public RefCounted {
   virtual void wait(std::optional<Millis> timeout = {});
   // Whether it is the current stream that waits, and the program goes on.
   virtual bool stream_ordered() const { return false; }
-  int source() const { return source_; }  // of a receive: who sent; -1 before the end
+  int source() const;  // of a receive: who sent; -1 before the end
 
   // By who does it. `ready`: after what the results are on their device.
   void finish(std::optional<Event> ready = {}, int source = -1);
@@ -31,7 +32,8 @@ class Work : public RefCounted {
  protected:
   void settle();  // ended: throws, or makes streams wait
 
-  std::mutex mutex_;
+  const OwnProcess process_;
+  mutable std::mutex mutex_;
   std::condition_variable ended_;
   bool over_ = false;
   std::exception_ptr error_;

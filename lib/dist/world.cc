@@ -95,7 +95,8 @@ void World::tell(Group& group, const Lost& lost) {
 void World::remove(Group* group) {
   {
     const std::lock_guard lock(mutex_);
-    if (!std::erase(groups_, group) || !groups_.empty()) return;
+    std::erase(groups_, group);  // not there where it was not connected
+    if (!groups_.empty()) return;
   }
   leave();
 }

@@ -4,7 +4,10 @@
 #include "dist/group.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <thread>
@@ -306,6 +309,107 @@ TEST(Group, IsOverAfterAFailure) {
         EXPECT_LT(std::chrono::steady_clock::now() - begin, 500ms);
       },
       1s);
+}
+
+// What `body` returns in a forked child, or false where that does not end.
+bool in_child(const std::function<bool()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(10);
+    bool ok = false;
+    try {
+      ok = body();
+    } catch (...) {
+    }
+    ::_exit(ok ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(Group, StaysInTheProcessThatWasForked) {
+  std::atomic<bool> forked{false};
+  all_well(2, [&](Group& g) {
+    const Tensor list[] = {ops::ones(Dims{4})};
+    const auto ended = all_reduce(g, list, {}, true);
+    ended->wait();  // its thread waits for more
+    while (g.rank() == 1 && !forked) std::this_thread::sleep_for(1ms);
+    const auto pending = barrier(g, true);
+    if (g.rank() == 1) return pending->wait();
+    const auto refused = [&](const std::function<void()>& call) {
+      try {
+        call();
+      } catch (const Error& e) {
+        return e.code == Code::unsupported;
+      }
+      return false;
+    };
+    EXPECT_TRUE(in_child([&] {
+      ended->wait();
+      const bool said = refused([&] { all_reduce(g, list, {}, false); }) &&
+                        refused([&] { all_reduce(g, list, {}, true); }) &&
+                        refused([&] { send(g, list[0], 1, 0); }) &&
+                        refused([&] { g.split({0}, {"local", "", 1s}); }) &&
+                        refused([&] { pending->wait(); });
+      g.leave();
+      Ref<Group>::adopt(&g);  // the last one goes, as it does when a program ends
+      return said;
+    }));
+    forked = true;
+    pending->wait();
+  });
+}
+
+TEST(Group, ThatIsNotMadeLeavesNoThread) {
+  const Ref<Store> store = hash_store();
+  EXPECT_THROW(Group::join(store, 0, 2, {"local", "", 100ms}), Error);
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  while (store->use_count() > 1 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(store->use_count(), 1);
+}
+
+// A tensor may hold what holds a group; the group's thread may be the last to hold the tensor.
+TEST(Group, MayGoWithATensorOfItsOwnCall) {
+  const Ref<Store> store = hash_store();
+  std::atomic<bool> let_go{false};
+  std::thread other([&] {
+    const auto group = Group::join(store, 1, 2, {"local", "", 10s});
+    while (!let_go) std::this_thread::sleep_for(1ms);
+    const Tensor list[] = {ops::ones(Dims{1})};
+    all_reduce(*group, list, {}, false);
+  });
+  static std::atomic<bool> dropped;
+  dropped = false;
+  const auto drop = [](void* group) {
+    delete static_cast<Ref<Group>*>(group);
+    dropped = true;
+  };
+  float memory = 1;
+  Ref<Work> first, second;
+  {
+    const auto group = Group::join(store, 0, 2, {"local", "", 10s});
+    const auto storage =
+        make_ref<Storage>(kCpu, sizeof memory, &memory, drop, new Ref<Group>(group));
+    const Tensor list[] = {tensor_of(storage, Dims{1}, Dims{1}, Dtype::f32)};
+    first = all_reduce(*group, list, {}, true);
+    second = barrier(*group, true);
+  }
+  let_go = true;
+  first->wait();
+  EXPECT_THROW(second->wait(), Error);
+  while (!dropped) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(memory, 2);
+  other.join();
+}
+
+TEST(Work, SaysWhoSentWhileItEnds) {
+  const auto work = make_ref<Work>();
+  std::thread other([&] { work->finish({}, 3); });
+  while (work->source() < 0) std::this_thread::yield();
+  EXPECT_EQ(work->source(), 3);
+  other.join();
 }
 
 TEST(Group, OfOneNeedsNoProvider) {

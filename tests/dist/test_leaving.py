@@ -1,7 +1,12 @@
 """Ranks that leave while others are not done: whoever has done its part of the last call may go,
 and who comes to that call late still finds what was sent."""
 
+import os
+import signal
+import sys
 import time
+
+import pytest
 
 from tests.dist import ranks
 
@@ -46,3 +51,35 @@ def made_again(rank, size):
 
 def test_a_group_can_be_made_again_over_one_store():
     assert ranks.values(made_again, 2) == [[1, 3, 5]] * 2
+
+
+def forks(rank, size, then):
+    """What a forked child's own calls came to, and whether the parent's group went on."""
+    import flambeau as torch
+
+    dist = torch.distributed
+    dist.init_process_group("gloo")
+    x = torch.ones(4)
+    dist.all_reduce(x, async_op=True).wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        if then == "calls":
+            with pytest.raises(RuntimeError, match="stayed in the process that was forked"):
+                dist.all_reduce(x, async_op=True)
+        if then != "exits":
+            dist.destroy_process_group()
+        if then == "makes another":
+            store = dist.HashStore()
+            dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+            dist.all_reduce(x)
+        sys.exit(7)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    dist.all_reduce(x)
+    dist.destroy_process_group()
+    return [status, x[0].item()]
+
+
+@pytest.mark.parametrize("then", ["exits", "calls", "makes another"])
+def test_a_forked_child_ends_and_its_parent_goes_on(then):
+    assert ranks.values(forks, 2, then) == [[7, 4]] * 2
