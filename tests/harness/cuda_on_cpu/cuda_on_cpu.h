@@ -1,8 +1,9 @@
 // CUDA C++ on the CPU: with this header the host compiler builds unchanged kernel sources, and
 // `launch` runs their grids with one fiber per thread. Blocks run one after another; within a block
 // a thread runs until it waits for others, and who runs next is shuffled by a seed, so a missing
-// barrier shows as a wrong result and a barrier that some threads never reach as an error. Not
-// covered: inline PTX, matrix units, the copy engine, clusters.
+// barrier shows as a wrong result and a barrier that some threads never reach as an error. What a
+// kernel says in PTX (matrix instructions, asynchronous copies) it says here by the functions of
+// matrix.h and copies.h. Not covered: the copy engine, clusters.
 #pragma once
 #include <cassert>
 #include <cmath>
@@ -26,7 +27,10 @@
 #include "grid.h"
 
 #include "atomics.h"
+#include "banks.h"
+#include "copies.h"
 #include "intrinsics.h"
+#include "matrix.h"
 #include "warp.h"
 
 #define threadIdx (::cuda_on_cpu::current->index)

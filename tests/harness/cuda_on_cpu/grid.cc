@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "copies.h"
 #include "fiber.h"
 
 namespace cuda_on_cpu {
@@ -94,6 +95,7 @@ void Block::prepare(Grid& grid, size_t shared_bytes, uint64_t random) {
     t.grid = &grid;
   }
   alive_ = n;
+  forget_copies(int(n));
   if (shared_capacity_ < shared_bytes + kCanary) {
     shared_capacity_ = (shared_bytes + kCanary + 127) / 128 * 128;
     shared_.reset(static_cast<unsigned char*>(std::aligned_alloc(128, shared_capacity_)));
