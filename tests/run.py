@@ -25,6 +25,7 @@ def table(build) -> list[Suite]:
         Suite("generated files", [python, "bindings/generate", "--check"]),
         suites.cuda12(build),
         suites.inner_loops(build),
+        suites.machine_code(build),
         suites.pytest("headers and generator", ["tests/headers", "tests/generate", "tests/lint"]),
         suites.pytest("archives, wheel, crates", ["tests/build"]),
         *suites.of_library(build, ("cpu", "sim", "standin")),

@@ -120,6 +120,20 @@ def cuda12(build: Path) -> Suite:
     return replace(suite, missing=suite.missing or missing)
 
 
+def machine_code(build: Path) -> Suite:
+    """What the compiled CUDA kernels are made of, for GPUs that nobody needs to have."""
+    suite = pytest("machine code", ["tests/inspect"])
+    if suite.missing:
+        return suite
+    said = subprocess.run(
+        [sys.executable, "tests/inspect/compiled_kernels.py", "--missing", str(build)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    return replace(suite, missing=(said.stdout + said.stderr).strip())
+
+
 def extreme(build: Path, device: str) -> Suite:
     """Every exported function with arguments that no program should pass."""
     name, env = f"extreme arguments on {device}", library_of(build, device)

@@ -1,0 +1,87 @@
+"""What the machine code of each family of CUDA kernels must be, a line a family. For every listed
+kernel: no array and no register in local memory, no arithmetic of doubles where its types are not
+double, and no 64-bit division where code repeats. A new family gets a line; one that lost its
+kernels fails.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from machine_code import Kernel, spelling
+
+GPUS = ("sm_80", "sm_90")
+
+DOUBLES = r"D(ADD|MUL|FMA|SETP|MNMX)\b|[FI]2F\S*\.F64|F2I\S*\.F64|MUFU\.\w+64H"
+DIVISION = r"CALL\S* \S*_(div|rem)_[su]64"
+LOCAL = r"(LDL|STL)\b"
+TENSOR = r"H(G?)MMA\b"  # f16 and bf16
+FMA = r"FFMA\b"
+MATRICES = r"LDSM\b"
+COPIES = r"LDGSTS\S*\.128\b"  # to shared memory past the registers
+WIDE_LOADS = r"LDG\S*\.128\b"
+WIDE_STORES = r"STG\S*\.128\b"
+
+
+@dataclass(frozen=True)
+class Rule:
+    kernels: str  # what the demangled name holds, an expression
+    source: str  # below lib, without .kernel.cc
+    registers: int  # of a thread, at most
+    shared: int = 0  # bytes of a block that are declared, at most
+    needs: tuple[str, ...] = ()  # instructions that are there
+    main: tuple[str, ...] = ()  # those of the innermost loops around the first of them
+    main_lacks: tuple[str, ...] = (DIVISION,)
+    divides: bool = False  # 64-bit divisions repeat, until someone mends that
+    doubles: bool = False  # and doubles are calculated with
+
+
+SUMS = "Moments|CrossEntropy|CrossEntropyBackward|RmsNorm|LayerNorm|Softmax"
+
+# Two blocks of 256 threads fit a multiprocessor with 128 registers a thread, four with 64.
+RULES = (
+    Rule(rf"\brow_kernel<(?!\S*::({SUMS}),)", "ops/nn/rows", registers=48, shared=1040),
+    Rule(rf"\brow_kernel<\S*::({SUMS}),", "ops/nn/rows", registers=48, shared=1040, doubles=True),
+    Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=48, divides=True),
+    Rule(r"\bsort_tile_kernel<", "kernels/sort/sort", registers=42, shared=16384, divides=True),
+    Rule(r"\bmerge_runs_kernel<", "kernels/sort/sort", registers=32, divides=True),
+)
+
+
+def holds(kernel: Kernel, pattern: str) -> bool:
+    return any(re.match(pattern, spelling(i)) for i in kernel.code)
+
+
+def faults_of(kernel: Kernel, rule: Rule) -> list[str]:
+    """What is wrong with a kernel that the rule names."""
+    faults = []
+    if kernel.stack or holds(kernel, LOCAL):
+        faults.append(f"{kernel.stack} bytes of local memory a thread: a spill or an array")
+    if kernel.registers > rule.registers:
+        faults.append(f"{kernel.registers} registers, at most {rule.registers}")
+    if kernel.shared > rule.shared:
+        faults.append(f"{kernel.shared} bytes of shared memory, at most {rule.shared}")
+    if not rule.doubles and "double" not in kernel.name and holds(kernel, DOUBLES):
+        faults.append("arithmetic of doubles")
+    if not rule.divides and any(re.match(DIVISION, s) for s in kernel.repeated()):
+        faults.append("a 64-bit division in a loop")
+    faults += [f"no {pattern}" for pattern in rule.needs if not holds(kernel, pattern)]
+    if rule.main:
+        loops = kernel.main_loops(rule.main[0])
+        if not loops:
+            faults.append(f"no loop around {rule.main[0]}")
+        for loop in loops:
+            lost = [p for p in rule.main if not any(re.match(p, s) for s in loop)]
+            faults += [f"no {p} in the main loop" for p in lost]
+            extra = [p for p in rule.main_lacks if any(re.match(p, s) for s in loop)]
+            faults += [f"{p} in the main loop" for p in extra]
+    return faults
+
+
+def judged(rule: Rule, gpu: str, kernels: list[Kernel]) -> list[str]:
+    """Everything that breaks the rule, each with the kernel's name."""
+    named = [k for k in kernels if re.search(rule.kernels, k.name)]
+    if not named:
+        return [f"no kernel for {gpu} is named {rule.kernels}: its line in rules.py needs another"]
+    return [f"{k.name} for {gpu}: {fault}" for k in named for fault in faults_of(k, rule)]
