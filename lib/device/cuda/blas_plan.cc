@@ -6,28 +6,24 @@
 #include <limits>
 #include <utility>
 
+#include "device/matmul_layout.h"
+
 namespace flambeau::cuda {
 namespace {
 
 using Operand = hal::Matmul::Operand;
 
-Operand transposed(Operand o) {
-  std::swap(o.row, o.col);
-  return o;
-}
-
 // [rows, cols] with unit column stride, read as its column-major transpose [cols, rows].
 std::optional<ColumnMatrix> row_major(const Operand& o, int64_t rows, int64_t cols) {
-  if (cols > 1 && o.col != 1) return std::nullopt;
-  if (rows > 1 && o.row < std::max<int64_t>(cols, 1)) return std::nullopt;
-  return ColumnMatrix{cols, rows, rows > 1 ? o.row : std::max<int64_t>(cols, 1), o.batch, false};
+  if (!hal::lies_in_rows(o, rows, cols)) return std::nullopt;
+  return ColumnMatrix{cols, rows, rows > 1 ? o.row : cols, o.batch, false};
 }
 
 // Either layout of [rows, cols], for an operand whose transpose [cols, rows] is what enters the
 // product.
 std::optional<ColumnMatrix> either(const Operand& o, int64_t rows, int64_t cols) {
   if (auto straight = row_major(o, rows, cols)) return straight;
-  auto flipped = row_major(transposed(o), cols, rows);
+  auto flipped = row_major(hal::transposed(o), cols, rows);
   if (flipped) flipped->transposed = true;
   return flipped;
 }
@@ -48,20 +44,19 @@ std::optional<BlasPlan> plan_of(const hal::Matmul& problem) {
   if (!row_major(p.out, p.m, p.n)) {  // out^T = b^T @ a^T
     std::swap(p.m, p.n);
     std::swap(p.a, p.b);
-    for (Operand* o : {&p.out, &p.a, &p.b, &p.c}) *o = transposed(*o);
+    for (Operand* o : {&p.out, &p.a, &p.b, &p.c}) *o = hal::transposed(*o);
   }
   const auto out = row_major(p.out, p.m, p.n), first = either(p.b, p.k, p.n),
              second = either(p.a, p.m, p.k);
   if (!out || !first || !second || (p.batches > 1 && p.out.batch == 0)) return std::nullopt;
   BlasPlan plan{*first, *second, *out, *out, p.b.data, p.a.data, p.out.data, p.out.data};
   if (!p.c.data || p.beta == 0) return plan;
-  const bool one_row = p.c.row == 0 && p.m > 1, contiguous = p.n == 1 || p.c.col == 1;
-  if ((one_row || p.m == 1) && contiguous && p.beta == 1 && (p.batches == 1 || p.c.batch == 0)) {
+  if (hal::is_bias(p)) {
     plan.bias = p.c.data;
     return plan;
   }
   const auto c = row_major(p.c, p.m, p.n);
-  if (!c || one_row) return std::nullopt;
+  if (!c) return std::nullopt;
   plan.c = *c;
   plan.c_data = p.c.data;
   plan.has_c = true;

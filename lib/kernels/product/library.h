@@ -1,0 +1,34 @@
+// Products by a vendor's library (cuBLASLt), where a device has one. It takes matrices that lie in
+// rows or in columns and a batch of one stride; what does not lie so is copied once, which costs
+// far less than a product that goes without tensor cores.
+#pragma once
+#include "kernels/product/batch.h"
+
+namespace flambeau {
+
+// Whether the device has a library for this dtype. That it has an algorithm is not said.
+bool library_multiplies(const Tensor& out);
+
+// The same product of operands that the library takes: those that were given, or copies of them.
+class LibraryOperands {
+ public:
+  LibraryOperands(GemmTensors given, double beta);
+  GemmTensors tensors() const { return all_; }
+  void finish() const;  // brings the product to its place, where it was computed elsewhere
+
+ private:
+  void replace(int operand, Tensor by);
+  void lay_matrices();
+  void merge_batches();
+  void lay_addend(double beta);
+
+  const Tensor& out_;
+  const Tensor* all_[4];
+  Tensor made_[4];
+};
+
+// One product, with at most one batch dimension; false, and nothing is done, where the library
+// cannot compute it.
+bool launch_library(const GemmArgs& g, const Tensor& out);
+
+}  // namespace flambeau
