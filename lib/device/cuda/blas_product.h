@@ -1,0 +1,68 @@
+// A kind of product as cuBLASLt keeps it: descriptors, and the algorithm that it chose. Made once
+// and used by every product of the same key, since making and asking cost more than a small
+// product. Where the bias lies is the one thing that changes, for which a call holds the lock.
+#pragma once
+#include <mutex>
+#include <optional>
+
+#include "device/cuda/blas_lt.h"
+#include "device/cuda/blas_problem.h"
+
+namespace flambeau::cuda {
+
+// A call of cuBLASLt that failed, thrown within this provider.
+struct BlasFailure {
+  int status;
+  const char* what;
+};
+void blas_ok(int status, const char* what);
+bool blas_unsupported(int status);  // rather than a failure
+
+// Owns an object of cuBLASLt.
+template <class T>
+class Owned {
+ public:
+  explicit Owned(int (*destroy)(T)) : destroy_(destroy) {}
+  ~Owned() {
+    if (value_) destroy_(value_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  T* out() { return &value_; }
+  operator T() const { return value_; }
+
+ private:
+  T value_ = nullptr;
+  int (*destroy_)(T);
+};
+
+class BlasProduct {
+ public:
+  // Asks for an algorithm, which may allocate in the middle of a capture.
+  BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasProblem& problem);
+
+  // None where cuBLASLt has no algorithm, or had one that then did not run here.
+  std::optional<lt::Heuristic> algorithm() const;
+  void give_up();  // its algorithm
+
+  // Enqueues one product of this kind; the workspace is as large as the algorithm wants.
+  int run(const BlasProblem& problem, const lt::Heuristic& by, double alpha, double beta,
+          void* workspace, lt::NativeStream stream);
+
+ private:
+  template <class V>
+  void set(int attribute, const V& value);
+  void lay_out(Owned<lt::Layout>& layout, const ColumnMatrix& m, const BlasProblem& p);
+  std::optional<lt::Heuristic> ask(const BlasProblem& p) const;
+
+  const lt::Functions& f_;
+  const lt::Handle handle_;
+  Owned<lt::Desc> desc_{f_.desc_destroy};
+  Owned<lt::Layout> first_{f_.layout_destroy}, second_{f_.layout_destroy}, c_{f_.layout_destroy},
+      out_{f_.layout_destroy};
+  mutable std::mutex mutex_;
+  const void* bias_ = nullptr;  // that the descriptor names
+  std::optional<lt::Heuristic> algorithm_;
+};
+
+}  // namespace flambeau::cuda
