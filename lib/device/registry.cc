@@ -69,7 +69,8 @@ const Table* provider(DeviceType type) {
 const Table& table_of(Device d) {
   if (d.is_cpu()) return cpu_table();
   const Table* table = provider(d.type);
-  check(table != nullptr, Code::no_gpu, to_string(d), " does not exist: this build has no CUDA");
+  if (!table) [[unlikely]]  // every launch comes here: no text is made for nothing
+    fail(Code::no_gpu, to_string(d), " does not exist: this build has no CUDA");
   return *table;
 }
 
@@ -100,8 +101,8 @@ void set_current_device(Device d) {
 
 Device resolve(Device d) {
   if (d.is_cpu() || d.is_meta()) {
-    check(d.index <= 0, Code::invalid_argument, to_string(d), ":", d.index,
-          " does not exist: there is one");
+    if (d.index > 0) [[unlikely]]
+      fail(Code::invalid_argument, to_string(d), ":", d.index, " does not exist: there is one");
     return d.is_cpu() ? kCpu : kMeta;
   }
   check(d.is_accelerator(), Code::invalid_argument, "no device is given, or of no known type");
@@ -116,9 +117,10 @@ Device resolve(Device d) {
                 "use \"cpu\", or FLAMBEAU_SIM=\"devices=1,as=cuda\" for a simulated GPU");
   }
   if (d.index < 0) return current_device(d.type);
-  check(d.index < count, Code::invalid_argument, to_string(d), " does not exist: there ",
-        count == 1 ? "is one device" : cat_text("are ", count, " devices"),
-        " of that type, numbered from 0");
+  if (d.index >= count) [[unlikely]]
+    fail(Code::invalid_argument, to_string(d), " does not exist: there ",
+         count == 1 ? "is one device" : cat_text("are ", count, " devices"),
+         " of that type, numbered from 0");
   return d;
 }
 

@@ -126,8 +126,14 @@ struct End {
 
 }  // namespace
 
+bool is_empty() {
+  static const bool empty = std::getenv("FLAMBEAU_STANDIN_EMPTY") != nullptr;
+  return empty;
+}
+
 Call::Call(const char* n, bool initialises)
-    : name(n), current(current_device), injected(g_failure.answer(n)) {
+    : name(n), current(current_device), injected(is_empty() ? cudaSuccess : g_failure.answer(n)) {
+  if (is_empty()) return;
   pid_t by = 0;
   if (initialises && !g_initialised.compare_exchange_strong(by, getpid()) && by != getpid())
     breach(cudaErrorNotPermitted, "called in a child of the process that initialised CUDA");

@@ -52,6 +52,10 @@ extern std::atomic<int> global_captures;  // of all threads, those that bind all
 extern thread_local cudaStreamCaptureMode capture_mode;  // how this thread takes them
 extern thread_local bool in_host_function;               // CUDA may not be called
 
+// FLAMBEAU_STANDIN_EMPTY: launches and products do nothing, and what costs time is not checked, so
+// that a benchmark has the library's own time on the host.
+bool is_empty();
+
 // What the launch of the HAL that this thread is in touches.
 extern thread_local std::span<const flambeau::Access> accesses;
 

@@ -82,6 +82,7 @@ void enqueue(void* stream, const char* name, flambeau::KernelFn run, const void*
 }
 void enqueue_kernel(void* stream, const char* name, flambeau::KernelFn run, const void* call,
                     size_t bytes) {
+  if (is_empty()) return;
   enqueue(stream, name, run, call, bytes, accesses);
 }
 // Of a library of kernels, which says itself what it touches.
