@@ -5,8 +5,6 @@ import dataclasses
 import importlib.util
 import json
 import os
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 for folder in (ROOT, ROOT / "bindings" / "python"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
+
+from tests.dist import fork_server
 
 
 @dataclasses.dataclass
@@ -41,58 +41,34 @@ def environment(rank, size, port, more):
     }
 
 
-def run(function, size, *arguments, timeout=30.0, without=(), **more):
+def run(function, size, *arguments, timeout=60.0, without=(), **more):
     """The outcomes of `function(rank, size, *arguments)` of a test's module on each rank, `more` in
     their environment. Ranks of `without` are not waited for: they have stopped."""
     from flambeau.distributed import TCPStore
 
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    deadline = time.monotonic() + timeout
+    named = function.__code__.co_filename, function.__name__
     with tempfile.TemporaryDirectory() as folder:
-        ranks = []
-        try:
-            for rank in range(size):
-                named = [function.__code__.co_filename, function.__name__, f"{folder}/{rank}.json"]
-                ranks.append(start(named, rank, size, store.port, arguments, folder, more))
-            ended = [None] * size
-            while time.monotonic() < deadline and not all(
-                ended[r] or r in without for r in range(size)
-            ):
-                for rank, process in enumerate(ranks):
-                    if ended[rank] is None and process.poll() is not None:
-                        ended[rank] = time.monotonic()
-                time.sleep(0.005)
-        finally:
-            for process in ranks:
-                process.kill()
-                process.wait()
-        return [outcome(folder, rank, ranks[rank], ended[rank]) for rank in range(size)]
+        tasks = [
+            {
+                "call": [*named, f"{folder}/{rank}.json", rank, size, arguments],
+                "env": environment(rank, size, store.port, more),
+                "output": f"{folder}/{rank}.txt",  # a file, so that it never waits
+            }
+            for rank in range(size)
+        ]
+        began = time.monotonic()
+        ended = fork_server.run(tasks, folder, timeout, without)
+        ends = [ended.get(rank, (None, None)) for rank in range(size)]
+        return [outcome(folder, rank, began, *end) for rank, end in enumerate(ends)]
 
 
-def start(named, rank, size, port, arguments, folder, more):
-    """One rank's process, which writes what it prints to a file, so that it never waits."""
-    command = [sys.executable, __file__, *named, str(rank), str(size), json.dumps(arguments)]
-    with open(f"{folder}/{rank}.txt", "w") as output:
-        process = subprocess.Popen(
-            command,
-            env=environment(rank, size, port, more),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    process.began = time.monotonic()
-    return process
-
-
-def outcome(folder, rank, process, ended):
+def outcome(folder, rank, began, code, at):
     """What a rank has left."""
-    made = Path(folder, f"{rank}.json")
+    made, printed = Path(folder, f"{rank}.json"), Path(folder, f"{rank}.txt")
     value = json.loads(made.read_text()) if made.exists() else None
-    output = Path(folder, f"{rank}.txt").read_text()
-    return Outcome(
-        None if ended is None else process.returncode, value, output,
-        (ended or time.monotonic()) - process.began,
-    )  # fmt: skip
+    output = printed.read_text() if printed.exists() else ""
+    return Outcome(code, value, output, (at or time.monotonic()) - began)
 
 
 def values(function, size, *arguments, **options):
@@ -106,18 +82,17 @@ def values(function, size, *arguments, **options):
 
 def child(path, name, result, rank, size, arguments):
     """In the process of a rank: the function of the module at `path`."""
-    spec = importlib.util.spec_from_file_location("ranks_of_test", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["ranks_of_test"] = module
-    spec.loader.exec_module(module)
-    value = getattr(module, name)(int(rank), int(size), *json.loads(arguments))
-    Path(result).write_text(json.dumps(value))
-
-
-if __name__ == "__main__":
-    signal.alarm(120)  # where the test itself was killed
     try:
-        child(*sys.argv[1:])
+        spec = importlib.util.spec_from_file_location("ranks_of_test", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["ranks_of_test"] = module
+        spec.loader.exec_module(module)
+        value = getattr(module, name)(rank, size, *arguments)
+        Path(result).write_text(json.dumps(value))
     except Exception:
         traceback.print_exc()
         sys.exit(1)
+
+
+if __name__ == "__main__":
+    fork_server.main(child, "numpy", "pytest", "tests.dist.ranks")

@@ -16,7 +16,8 @@ KEY = "k" * 64
 def nodes(launch):
     """Starts one launcher for each node; options are the same, `own` for each."""
 
-    def start(script, backend, *options, n=2, size=None, own=((), ()), keys=(KEY, KEY), nproc="1"):
+    def start(script, backend, *options, n=2, size=None, own=((), ()), keys=(KEY, KEY), nproc="1",
+              folder=""):  # fmt: skip
         port = start.port = free_port()
         meet = {
             "static": ["--master-port", port],
@@ -26,7 +27,8 @@ def nodes(launch):
         for rank in range(n):
             number = ["--node-rank", rank] if backend == "static" else []
             given = ["--nnodes", size or n, "--nproc-per-node", nproc, *meet, *number, *options]
-            jobs.append(launch(script, *given, *own[rank], FLAMBEAU_JOB_KEY=keys[rank]))
+            more = {"FLAMBEAU_JOB_KEY": keys[rank], "folder": folder}
+            jobs.append(launch(script, *given, *own[rank], **more))
         return jobs
 
     return start
@@ -104,20 +106,26 @@ SOON = ("--rdzv-conf", "keep_alive_interval=0.5,keep_alive_max_attempt=3")
 STAY = "say('pid', os.getpid()); time.sleep(60)"
 
 
-@pytest.mark.parametrize("lost", [0, 1])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_node_that_is_lost(nodes, lost, number):
-    jobs = nodes(STAY, "static", *SOON, "--max-restarts", "3")
-    pids = jobs[0].said("pid", 2)
+LOSSES = [(lost, number) for lost in (0, 1) for number in (signal.SIGKILL, signal.SIGSTOP)]
+
+
+def test_a_node_that_is_lost(nodes):
+    """Several jobs at once: they mostly wait."""
+    started = []
+    for at, (lost, number) in enumerate(LOSSES):
+        jobs = nodes(STAY, "static", *SOON, "--max-restarts", "3", folder=f"job{at}")
+        started.append((lost, number, jobs, jobs[0].said("pid", 2)))
     began = time.monotonic()
-    jobs[lost].send_signal(number)
-    _, err = jobs[1 - lost].done(1)
-    assert time.monotonic() - began < 15
-    text = "the launcher that hosts it is gone" if lost == 0 else "node 1 ("
-    assert text in err, err
-    assert not runs(pids[1 - lost])
-    if number == signal.SIGKILL:
-        until(lambda: not runs(pids[lost]))
+    for lost, number, jobs, _ in started:
+        jobs[lost].send_signal(number)
+    for lost, number, jobs, pids in started:
+        _, err = jobs[1 - lost].done(1)
+        assert time.monotonic() - began < 30
+        text = "the launcher that hosts it is gone" if lost == 0 else "node 1 ("
+        assert text in err, err
+        assert not runs(pids[1 - lost])
+        if number == signal.SIGKILL:
+            until(lambda: not runs(pids[lost]))  # noqa: B023
 
 
 @pytest.mark.parametrize("told", [0, 1])

@@ -4,9 +4,12 @@ import json
 import os
 import pickle
 import re
+import signal
 import warnings
 
 import pytest
+
+from tests.dist.launching import runs
 
 TWO = ("--nproc-per-node", "2")
 
@@ -62,10 +65,17 @@ def test_a_line_is_shown_when_it_is_complete(launch):
 
 
 def test_a_pipe_that_others_keep_open_ends_with_the_job(launch):
-    script = "subprocess.Popen(['sleep', '9'], start_new_session=True, stderr=-3); print('bye')"
+    script = """
+child = subprocess.Popen(["sleep", "60"], start_new_session=True, stderr=subprocess.DEVNULL)
+say("child", child.pid)
+print("bye")
+"""
     job = launch(script, "--tee", "1")
     assert job.stdout.readline() == "[default0]:bye\n"
-    assert job.wait(10) == 0
+    assert job.wait(40) == 0
+    (child,) = job.said("child")
+    assert runs(child)
+    os.kill(child, signal.SIGKILL)
 
 
 def test_streams_by_rank(launch, tmp_path):

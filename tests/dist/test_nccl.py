@@ -3,6 +3,7 @@ contracts: two processes with a GPU each, whose streams are threads. Collectives
 DistributedDataParallel, work that nobody waits for, and each way in which the ranks can come
 apart."""
 
+import concurrent.futures
 import datetime
 import importlib
 import os
@@ -348,10 +349,22 @@ FAULTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def outcomes():
+    """All at once: they mostly wait."""
+    with concurrent.futures.ThreadPoolExecutor(len(FAULTS)) as pool:
+        lenient = {"FLAMBEAU_STANDIN_NCCL": "lenient"}
+        started = {
+            fault: pool.submit(ranks.run, fail, 2, fault, timeout=TIME, **OVER, **more)
+            for fault in FAULTS
+            for more in [lenient if fault == "other" else {}]
+        }
+        return {fault: found.result() for fault, found in started.items()}
+
+
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faults(fault):
-    lenient = {"FLAMBEAU_STANDIN_NCCL": "lenient"} if fault == "other" else {}
-    found = ranks.run(fail, 2, fault, timeout=TIME, **OVER, **lenient)
+def test_faults(outcomes, fault):
+    found = outcomes[fault]
     kind, text = FAULTS[fault]
     assert found[0].code == 0, found[0].output
     name, said, enqueued, seconds = found[0].value
