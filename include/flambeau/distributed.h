@@ -430,6 +430,29 @@ FLAM_API flam_bool flam_work_is_stream_ordered(const flam_work *work);
 FLAM_API FLAM_BLOCKS flam_status
 flam_work_wait(const flam_work *work, double timeout FLAM_DEFAULT(-1));
 
+/** A program's way to end its waits: of Ctrl-C some languages learn only when they run. */
+typedef struct flam_interrupt_callback {
+  size_t struct_size; /* sizeof(flam_interrupt_callback) */
+  void *user; /* handed to the functions below */
+  /* Asked four times a second by a wait for other ranks, of works and inside of other calls.
+   * Returns FLAM_OK, or records with flam_error_set and returns FLAM_ERROR_CALLBACK: then the call
+   * that waits fails with that. What it waited for goes on. */
+  flam_status (*check)(void *user);
+  void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
+} flam_interrupt_callback;
+
+/** Has waits for other ranks ask the program whether they shall end, those of the thread that calls
+ * this, in place of any other. A call of data parallel training that ends so has not done all of
+ * its part: the other ranks may wait for the rest, and the next call says so.
+ *
+ * - `callback`: its functions; copied. `drop` is called also where this call fails. `NULL`: nobody
+ *   is asked, as at the start.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a table without `check`.
+ */
+FLAM_API flam_status
+flam_set_interrupt_callback(FLAM_NULLABLE const flam_interrupt_callback *callback);
+
 /** Who sent what a work received.
  *
  * - `work`: the work of `flam_group_recv`.

@@ -2,13 +2,18 @@
 #include "flambeau/distributed.h"
 
 #include <cmath>
+#include <memory>
 #include <optional>
+#include <utility>
 
+#include "base/interrupt.h"
+#include "capi/callback.h"
 #include "capi/gen/targets.h"
 #include "dist/collectives.h"
 #include "dist/mail.h"
 #include "dist/providers.h"
 #include "dist/rendezvous.h"
+#include "graph/interruption.h"
 
 namespace flambeau::capi {
 namespace {
@@ -35,6 +40,21 @@ void check_range(int64_t rank, int64_t size) {
 
 dist::Reduction reduction(int32_t op, double factor) { return {dist::ReduceOp(op), factor}; }
 dist::Group& of(const flam_group* group) { return *group->group; }
+
+class CallbackSource final : public InterruptSource {
+ public:
+  explicit CallbackSource(const flam_interrupt_callback& table)
+      : owner_(table.user, table.drop), table_(table) {}
+  void check() override {
+    const Interruption waiting;
+    const HostCall call;
+    call.check("an interrupt's function", table_.check(table_.user));
+  }
+
+ private:
+  Callback owner_;
+  flam_interrupt_callback table_;
+};
 
 // What bindings tell each other on the engine's own tag is counted as little as its mail.
 struct UncountedMail {
@@ -153,6 +173,15 @@ void work_wait(const flam_work* work, double timeout) {
   else
     work->work->wait(dist::Millis(int64_t(std::ceil(std::min(timeout, 1e9) * 1000))));
 }
+
+void set_interrupt_callback(const flam_interrupt_callback* callback) {
+  if (!callback) return set_interrupt_source(nullptr);
+  const auto table = sized_copy(callback, "flam_interrupt_callback");
+  auto source = std::make_shared<CallbackSource>(table);
+  check(table.check, Code::invalid_argument, "flam_interrupt_callback: check is missing");
+  set_interrupt_source(std::move(source));
+}
+
 int64_t work_source(const flam_work* work) { return work->work->source(); }
 
 }  // namespace flambeau::capi

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/interrupt.h"
 #include "base/thread_state.h"
 #include "device/label.h"
 #include "device/streams.h"
@@ -127,7 +128,7 @@ void Group::sweep(bool all) {
   std::erase_if(abandoned_, [&](auto& entry) {
     flam_dist_text why{};
     const int64_t limit = all ? 1000 : 0;
-    const auto result = provider_->wait(communicator_, entry.first, limit, nullptr, &why);
+    const auto result = provider_->wait(communicator_, entry.first, limit, !all, nullptr, &why);
     const bool over = all || result != FLAM_DIST_TIMEOUT;
     if (over) ended.push_back(std::move(entry));
     return over;
@@ -312,7 +313,8 @@ Ref<Work> Group::run(Call call, bool async) {
   std::unique_lock lock(mutex_);
   throw_if_over();
   Task task{++sequence_, std::move(call), work, {}, Origin::here(), timeout()};
-  const bool here = !async && !busy_ && queue_.empty();
+  // What runs here cannot be left before its end.
+  const bool here = !async && !busy_ && queue_.empty() && !asks_for_interrupts();
   if (here) {
     busy_ = true;
     lock.unlock();

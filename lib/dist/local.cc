@@ -74,11 +74,11 @@ class Hub {
     return made.release();
   }
 
-  flam_dist_result wait(Transfer* given, int64_t timeout_ms, int32_t* peer) {
+  flam_dist_result wait(Transfer* given, int64_t timeout_ms, bool stays, int32_t* peer) {
     std::unique_lock lock(mutex_);
     const auto over = [&] { return given->done || aborted_; };
     const bool in_time = changed_.wait_until(lock, deadline(timeout_ms), over);
-    if (!in_time && timeout_ms == 0) return FLAM_DIST_TIMEOUT;
+    if (!in_time && stays) return FLAM_DIST_TIMEOUT;
     const std::unique_ptr<Transfer> owned(given);
     if (!given->done) std::erase(transfers_[given->call.tag], given);
     if (peer) *peer = given->other;
@@ -288,9 +288,9 @@ flam_dist_result begin(void* communicator, const flam_dist_call* call, void** re
   return FLAM_DIST_OK;
 }
 
-flam_dist_result wait(void* communicator, void* request, int64_t timeout_ms, int32_t* peer,
-                      flam_dist_text*) {
-  return of(communicator).hub->wait(static_cast<Transfer*>(request), timeout_ms, peer);
+flam_dist_result wait(void* communicator, void* request, int64_t timeout_ms, int32_t stays,
+                      int32_t* peer, flam_dist_text*) {
+  return of(communicator).hub->wait(static_cast<Transfer*>(request), timeout_ms, stays, peer);
 }
 
 void abort(void* communicator) { of(communicator).hub->abort(); }

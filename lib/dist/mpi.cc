@@ -253,19 +253,19 @@ flam_dist_result begin(void* communicator, const flam_dist_call* call, void** re
   });
 }
 
-flam_dist_result wait(void* communicator, void* given, int64_t timeout_ms, int32_t* peer,
-                      flam_dist_text* why) {
+flam_dist_result wait(void* communicator, void* given, int64_t timeout_ms, int32_t stays,
+                      int32_t* peer, flam_dist_text* why) {
   auto* request = static_cast<mpi::Handle*>(given);
   const Communicator& c = of(communicator);
   int done = 0;
   const auto result = guarded(why, [&] {
     mpi::Status status{};
-    if (timeout_ms == 0) {
+    const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    for (int turn = 0;; turn++) {
       must(c.m.Test(request, &done, &status));
-      if (!done && c.aborted) throw Failure{FLAM_DIST_LOST, "the group was ended"};
-    } else {
-      status = finish(c, *request, Clock::now() + std::chrono::milliseconds(timeout_ms));
-      done = 1;
+      if (done || (stays && !c.aborted && Clock::now() >= until)) break;
+      check_time(c, until);
+      pause(turn);
     }
     if (peer && done) *peer = status.source;
   });

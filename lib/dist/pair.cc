@@ -1,8 +1,10 @@
 // See pair.h.
 #include "dist/pair.h"
 
+#include <algorithm>
 #include <thread>
 
+#include "base/interrupt.h"
 #include "device/runtime.h"
 #include "dist/provided.h"
 #include "dist/staging.h"
@@ -51,14 +53,14 @@ class PairWork final : public Work {
   void wait(std::optional<Millis> timeout) override {
     if (process_.left()) return Work::wait(timeout);
     const Clock::time_point until = timeout ? Clock::now() + *timeout : deadline_;
+    const bool asks = asks_for_interrupts();
     const pass_time::Waiting counted;
-    if (until >= deadline_) {
-      const std::lock_guard one(waiting_);
-      if (request_) finish_by_deadline();
-    } else {
-      while (!done() && Clock::now() < until) std::this_thread::sleep_for(Millis(1));
-      check(Work::done(), Code::collective_timeout, "Work.wait: ", call_.what.text(),
-            " has not ended after ", timeout->count() / 1000.0, " s; it goes on");
+    for (;;) {
+      const auto next = std::min(until, asks ? Clock::now() + kInterruptEvery : until);
+      if (wait_until(next)) break;
+      check(Clock::now() < until, Code::collective_timeout, "Work.wait: ", call_.what.text(),
+            " has not ended after ", timeout ? timeout->count() / 1000.0 : 0.0, " s; it goes on");
+      check_interrupt();
     }
     settle();
   }
@@ -66,23 +68,34 @@ class PairWork final : public Work {
  private:
   // Without waiting, but where the deadline is over.
   void ask() {
-    if (!request_) return;
-    if (Clock::now() > deadline_) return finish_by_deadline();
-    int32_t peer = -1;
-    flam_dist_text why{};
-    const auto result = group_->provider_->wait(group_->communicator_, request_, 0, &peer, &why);
-    if (result != FLAM_DIST_TIMEOUT) ended(result, peer, why.text);
+    if (request_) ask_provider(Clock::now());
   }
 
-  void finish_by_deadline() {
-    const auto left = std::chrono::ceil<Millis>(deadline_ - Clock::now());
+  // Whether it has ended by then.
+  bool wait_until(Clock::time_point until) {
+    std::unique_lock one(waiting_, std::try_to_lock);
+    for (; !one; (void)one.try_lock()) {  // another thread waits, maybe for longer
+      if (Clock::now() >= until) return Work::done();
+      std::this_thread::sleep_for(Millis(1));
+    }
+    if (!request_) return true;
+    group_->note_pair(&call_.what, origin_.place);
+    ask_provider(until);
+    group_->note_pair(nullptr, nullptr);
+    return !request_;
+  }
+
+  // Where its own time ends before, that ends it.
+  void ask_provider(Clock::time_point until) {
+    const auto now = Clock::now();
+    const bool stays = std::max(until, now) < deadline_;
+    const auto limit = std::chrono::ceil<Millis>((stays ? until : deadline_) - now).count();
     int32_t peer = -1;
     flam_dist_text why{};
-    group_->note_pair(&call_.what, origin_.place);
-    const auto result = group_->provider_->wait(group_->communicator_, request_,
-                                                std::max<int64_t>(left.count(), 1), &peer, &why);
-    ended(result, peer, why.text);
-    group_->note_pair(nullptr, nullptr);
+    const auto result =
+        group_->provider_->wait(group_->communicator_, request_,
+                                std::max<int64_t>(limit, stays ? 0 : 1), stays, &peer, &why);
+    if (!stays || result != FLAM_DIST_TIMEOUT) ended(result, peer, why.text);
   }
 
   void ended(flam_dist_result result, int32_t peer, const char* why) {

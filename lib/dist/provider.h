@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { FLAM_DIST_ABI = 2 };
+enum { FLAM_DIST_ABI = 3 };
 
 typedef enum flam_dist_result {
   FLAM_DIST_OK,
@@ -87,10 +87,10 @@ typedef struct flam_dist_provider {
   flam_dist_collective all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all;
   flam_dist_collective gather, scatter, barrier;
   flam_dist_begin send, recv; /* and wait: NULL of a provider on streams */
-  /* Until a request is done, then frees it; `peer` becomes who sent. FLAM_DIST_TIMEOUT with 0 ms
-   * only says that it is not, and the request stays. */
-  flam_dist_result (*wait)(void* communicator, void* request, int64_t timeout_ms, int32_t* peer,
-                           flam_dist_text* why);
+  /* Until a request is done, then frees it; `peer` becomes who sent. With `stays`,
+   * FLAM_DIST_TIMEOUT only says that it is not, and the request can be waited for again. */
+  flam_dist_result (*wait)(void* communicator, void* request, int64_t timeout_ms, int32_t stays,
+                           int32_t* peer, flam_dist_text* why);
   /* Of a provider on streams. `poll` is asked now and then by one thread: whether what was enqueued
    * goes well; it does what abort() asked for. */
   flam_dist_exchange exchange;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "dist/agreement.h"
 #include "dist/collectives.h"
 #include "dist/reachable.h"
@@ -325,8 +326,10 @@ void Reducer::finish() {
   const GradMode off(false);
   struct Ended {  // also where a reduction failed: the group then says so at every call
     Reducer* reducer;
+    const uint64_t interrupts = t_interrupts;
     ~Ended() {
       reducer->forget_pass();
+      reducer->in_flight_ = reducer->failed_ = interrupts != t_interrupts;  // the group goes on
       reducer->expecting_ = reducer->first_static_ = false;
     }
   } const ended{this};

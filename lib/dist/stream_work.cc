@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "device/streams.h"
 
 namespace flambeau::dist {
@@ -102,7 +103,12 @@ void StreamWork::wait(std::optional<Millis> limit) {
     ready_->wait(current_stream(device));
   }
   if (!limit && !host_waits) return;
+  auto asked = Clock::now();
   for (int turn = 0; !done(); ++turn) {
+    if (Clock::now() - asked > kInterruptEvery) {
+      check_interrupt();
+      asked = Clock::now();
+    }
     if (limit && Clock::now() > until)
       flambeau::fail(Code::collective_timeout, "Work.wait: ", what.text(), " has not ended after ",
                      limit->count() / 1000.0, " s; it goes on");

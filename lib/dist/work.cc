@@ -1,11 +1,16 @@
 // See work.h.
 #include "dist/work.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "device/streams.h"
 #include "engine/pass_time.h"
 
 namespace flambeau::dist {
+
+using Clock = std::chrono::steady_clock;
 
 bool Work::done() {
   const std::lock_guard lock(mutex_);
@@ -18,19 +23,27 @@ int Work::source() const {
 }
 
 void Work::wait(std::optional<Millis> timeout) {
+  const auto until = timeout ? Clock::now() + *timeout : Clock::time_point::max();
+  const bool asks = asks_for_interrupts();
   if (process_.left()) {
     check(over_, Code::unsupported, "Work.wait: the collective goes on in the process that was ",
           "forked; wait for it there");
   } else {
     std::unique_lock lock(mutex_);
-    const auto over = [this] { return over_; };
     std::optional<pass_time::Waiting> waiting;
     if (!over_) waiting.emplace();
-    if (!timeout) {
-      ended_.wait(lock, over);
-    } else if (!ended_.wait_for(lock, *timeout, over)) {
-      flambeau::fail(Code::collective_timeout, "Work.wait: the collective has not ended after ",
-                     timeout->count() / 1000.0, " s; it goes on");
+    while (!over_) {
+      const auto next = asks ? std::min(until, Clock::now() + kInterruptEvery) : until;
+      if (next == Clock::time_point::max()) {
+        ended_.wait(lock);
+      } else if (ended_.wait_until(lock, next) == std::cv_status::timeout && !over_) {
+        if (next == until)
+          flambeau::fail(Code::collective_timeout, "Work.wait: the collective has not ended after ",
+                         timeout->count() / 1000.0, " s; it goes on");
+        lock.unlock();
+        check_interrupt();
+        lock.lock();
+      }
     }
   }
   settle();

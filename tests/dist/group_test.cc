@@ -10,8 +10,11 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <future>
+#include <memory>
 #include <thread>
 
+#include "base/interrupt.h"
 #include "dist/collectives.h"
 #include "dist/rendezvous.h"
 #include "ops/ops.h"
@@ -439,6 +442,36 @@ TEST(Rendezvous, SaysWhatIsMissing) {
   has(message("tcp://host:port", 0, 2), "the port is no number: \"port\"");
   has(message("mpi://", 0, 2), "it begins with env://, tcp:// or file://");
   has(message("tcp://host:1", -1, 2), "needs a rank and a world_size");
+}
+
+TEST(Group, WaitsEndWhereTheProgramSaysSoAndWhatTheyWaitForGoesOn) {
+  struct Enough final : InterruptSource {
+    void check() override {
+      if (++asked % 2 == 0) throw Error(Code::callback, "enough");
+    }
+    int asked = 0;
+  };
+  std::promise<void> interrupted;
+  all_well(2, [&](Group& g) {
+    const Tensor sum = values({1}), moved = values({7.0 * g.rank()});
+    if (g.rank() == 1) {  // asks nobody
+      interrupted.get_future().wait();
+      all_reduce(g, {&sum, 1}, {}, false);
+      send(g, moved, 0, 0)->wait();
+    } else {
+      set_interrupt_source(std::make_shared<Enough>());
+      EXPECT_THROW(all_reduce(g, {&sum, 1}, {}, false), Error);
+      const Ref<Work> received = recv(g, moved, 1, 0);
+      EXPECT_THROW(received->wait(), Error);
+      EXPECT_FALSE(received->done());
+      set_interrupt_source(nullptr);
+      interrupted.set_value();
+      received->wait();
+    }
+    barrier(g, false);
+    EXPECT_EQ(numbers(sum)[0], 2);
+    EXPECT_EQ(numbers(moved)[0], 7);
+  });
 }
 
 }  // namespace

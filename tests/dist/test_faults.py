@@ -168,61 +168,6 @@ def test_a_rank_that_is_done_ends_only_its_own_groups():
     ranks.values(stays, 3)
 
 
-def interrupted(rank, size):
-    """Ctrl-C ends the wait, not the collective."""
-    import threading
-
-    import flambeau as torch
-
-    dist = torch.distributed
-    dist.init_process_group("gloo")
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    x, found = torch.ones(1000), []
-    if rank == 1:
-        time.sleep(2.5)
-        dist.all_reduce(x)
-        dist.broadcast(x, 0)
-    else:
-        work = None
-        for wait in lambda: dist.all_reduce(x), lambda: work.wait():
-            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-            began = time.monotonic()
-            with pytest.raises(KeyboardInterrupt):
-                wait()
-            found.append(time.monotonic() - began)
-            work = work or dist.broadcast(x, 0, async_op=True)
-        work.wait()
-    dist.barrier()
-    return [x[0].item(), *found]
-
-
-def interrupted_alone(rank, size):
-    """Ctrl-C ends the wait for ranks that do not come."""
-    import threading
-
-    import flambeau as torch
-
-    if rank == 1:
-        return None
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        torch.distributed.init_process_group("gloo")
-    assert not torch.distributed.is_initialized()
-    return time.monotonic() - began
-
-
-def test_an_interrupt_ends_the_wait_for_other_ranks():
-    zero, _ = ranks.values(interrupted_alone, 2)
-    assert zero < 1.5
-
-
-def test_an_interrupt_ends_the_wait_and_not_the_collective():
-    zero, one = ranks.values(interrupted, 2)
-    assert zero[0] == one[0] == 2 and max(zero[1:]) < 1.5
-
-
 def never_meets(rank, size):
     import datetime
 

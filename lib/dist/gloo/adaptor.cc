@@ -64,15 +64,15 @@ flam_dist_result begin(void* communicator, const flam_dist_call* call, void** re
   });
 }
 
-flam_dist_result wait(void*, void* request, int64_t timeout_ms, int32_t* peer,
-                      flam_dist_text* why) {
-  bool stays = false;
+flam_dist_result wait(void* communicator, void* request, int64_t timeout_ms, int32_t stays,
+                      int32_t* peer, flam_dist_text* why) {
+  bool is_over = true;
   const auto result = guarded(why, [&] {
-    stays = !flambeau::gloo_adaptor::wait(request, timeout_ms, peer);
-    return stays ? FLAM_DIST_TIMEOUT : FLAM_DIST_OK;
+    is_over = flambeau::gloo_adaptor::wait(of(communicator), request, timeout_ms, stays, peer);
+    return is_over ? FLAM_DIST_OK : FLAM_DIST_TIMEOUT;
   });
   // A request that is freed must not be taken for one that stays.
-  return timeout_ms == 0 && !stays && result == FLAM_DIST_TIMEOUT ? FLAM_DIST_LOST : result;
+  return stays && is_over && result == FLAM_DIST_TIMEOUT ? FLAM_DIST_LOST : result;
 }
 
 void abort(void* communicator) {

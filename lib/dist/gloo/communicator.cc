@@ -1,9 +1,9 @@
 // See communicator.h.
 #include "dist/gloo/communicator.h"
 
-#include <gloo/common/error.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <exception>
 #include <string>
 
 namespace flambeau::gloo_adaptor {
@@ -23,8 +23,7 @@ Communicator::Communicator(const flam_dist_members& members)
                  ? std::make_shared<Mesh>(members, device_, "short")
                  : nullptr),
       eager_(short_ ? std::make_unique<Eager>(short_, members.size == 2 ? kShortOfTwo : kShort)
-                    : nullptr),
-      watch_([this] { abort(); }) {
+                    : nullptr) {
   try {
     connect(members);
   } catch (...) {  // no destructor runs
@@ -34,10 +33,10 @@ Communicator::Communicator(const flam_dist_members& members)
 }
 
 void Communicator::connect(const flam_dist_members& members) {
-  const auto deadline = Watch::Clock::now() + std::chrono::milliseconds(members.timeout_ms);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(members.timeout_ms);
   const Mesh* connecting = mesh_.get();
   try {
-    watch_.within(deadline, [&] {
+    within(deadline, [&] {
       mesh_->connect(members, deadline);
       if (!short_) return;
       connecting = short_.get();

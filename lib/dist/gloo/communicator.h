@@ -1,11 +1,13 @@
 // A group's connections, and what is kept with them from call to call: calls follow each other.
 #pragma once
+#include <gloo/common/error.h>
+
 #include <chrono>
 #include <memory>
 
+#include "dist/gloo/alarms.h"
 #include "dist/gloo/eager.h"
 #include "dist/gloo/mesh.h"
-#include "dist/gloo/watch.h"
 
 namespace flambeau::gloo_adaptor {
 
@@ -22,10 +24,13 @@ class Communicator {
   }
   // Null where there are so many ranks that memory for each of them would be too much, or one.
   Eager* eager() const { return eager_.get(); }
-  // A deadline for calls of eager().
+  // Runs `f`, all of whose waits fail at the deadline; that is a timeout then.
+  template <class F> void within(std::chrono::steady_clock::time_point deadline, F f);
+  // The same with the deadline of a call.
   template <class F> void within(const flam_dist_call& call, F f) {
-    watch_.within(Watch::Clock::now() + std::chrono::milliseconds(call.timeout_ms), f);
+    within(std::chrono::steady_clock::now() + std::chrono::milliseconds(call.timeout_ms), f);
   }
+  Alarms& alarms() { return alarms_; }
   void abort() noexcept;
 
  private:
@@ -34,7 +39,22 @@ class Communicator {
   const Device device_;
   const std::shared_ptr<Mesh> mesh_, short_;
   std::unique_ptr<Eager> eager_;
-  Watch watch_;
+  Alarms alarms_;
 };
+
+template <class F>
+void Communicator::within(std::chrono::steady_clock::time_point deadline, F f) {
+  bool missed = false;  // is not written any more when the alarm is gone
+  try {
+    const Alarms::Alarm alarm(alarms_, deadline, [&] {
+      missed = true;
+      abort();
+    });
+    f();
+  } catch (...) {
+    if (!missed) throw;
+  }
+  if (missed) throw ::gloo::IoException("timed out");
+}
 
 }  // namespace flambeau::gloo_adaptor

@@ -10,41 +10,49 @@ namespace flambeau::gloo_adaptor {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Millis = std::chrono::milliseconds;
 
 class Request {
  public:
   Request(const Communicator& c, void* data, const flam_dist_call& call, bool sends)
       : buffer(c.buffer(data, call.count * call.element_size)),
         sends_(sends),
-        deadline_(Clock::now() + std::chrono::milliseconds(call.timeout_ms)) {}
+        deadline_(Clock::now() + Millis(call.timeout_ms)) {}
 
-  // A wait of Gloo's whose time has run out ends all connections, so that none can ask: who asks
-  // has a thread wait to the end.
-  bool over() {
-    if (!waiting_.valid())
-      waiting_ = std::async(std::launch::async, [this] {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
-        return finish(std::max(left, std::chrono::milliseconds(1)));
-      });
-    return waiting_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  // Whether it is over by then. A wait of Gloo's whose time has run out ends all connections: what
+  // ends this one is an alarm, or where it is only asked, a thread waits to the end.
+  bool over_within(Alarms& alarms, Millis limit) {
+    if (limit == Millis(0) && !waiting_.valid())
+      waiting_ = std::async(std::launch::async, [this] { return finish(left()); });
+    if (waiting_.valid()) return waiting_.wait_for(limit) == std::future_status::ready;
+    const Alarms::Alarm set(alarms, Clock::now() + limit,
+                            [this] { sends_ ? buffer->abortWaitSend() : buffer->abortWaitRecv(); });
+    return over_ = wait_once(left());
   }
   // The rank on the other side.
-  int wait(std::chrono::milliseconds limit) {
-    return waiting_.valid() ? waiting_.get() : finish(limit);
+  int wait(Millis limit) {
+    return over_ ? who_ : waiting_.valid() ? waiting_.get() : finish(limit);
   }
 
   const std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
 
  private:
-  int finish(std::chrono::milliseconds limit) {
-    int who = -1;
-    const bool done = sends_ ? buffer->waitSend(&who, limit) : buffer->waitRecv(&who, limit);
-    if (!done) throw ::gloo::IoException("the transfer was aborted");
-    return who;
+  Millis left() const {
+    return std::max(std::chrono::ceil<Millis>(deadline_ - Clock::now()), Millis(1));
+  }
+  bool wait_once(Millis limit) {
+    return sends_ ? buffer->waitSend(&who_, limit) : buffer->waitRecv(&who_, limit);
+  }
+  int finish(Millis limit) {
+    while (!wait_once(limit)) {  // an alarm that came when its wait was over
+    }
+    return who_;
   }
 
   const bool sends_;
   const Clock::time_point deadline_;
+  bool over_ = false;
+  int who_ = -1;
   std::future<int> waiting_;  // destroyed first: waits for its thread
 };
 
@@ -74,11 +82,19 @@ void* recv(Communicator& c, const flam_dist_call& call) {
   return request.release();
 }
 
-bool wait(void* given, int64_t timeout_ms, int32_t* peer) {
+bool wait(Communicator& c, void* given, int64_t timeout_ms, bool stays, int32_t* peer) {
   auto* request = static_cast<Request*>(given);
-  if (timeout_ms == 0 && !request->over()) return false;
-  const std::unique_ptr<Request> owned(request);
-  const int who = request->wait(std::chrono::milliseconds(timeout_ms));
+  std::unique_ptr<Request> owned(stays ? nullptr : request);
+  if (stays) {
+    try {
+      if (!request->over_within(c.alarms(), Millis(timeout_ms))) return false;
+    } catch (...) {
+      delete request;
+      throw;
+    }
+    owned.reset(request);
+  }
+  const int who = request->wait(Millis(timeout_ms));
   if (peer) *peer = who;
   return true;
 }

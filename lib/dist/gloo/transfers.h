@@ -16,7 +16,7 @@ void barrier(Communicator& c, const flam_dist_call& call);
 
 void* send(Communicator& c, const flam_dist_call& call);
 void* recv(Communicator& c, const flam_dist_call& call);
-// False where the time is over; the request then stays where it was 0.
-bool wait(void* request, int64_t timeout_ms, int32_t* peer);
+// False where the time is over and the request stays.
+bool wait(Communicator& c, void* request, int64_t timeout_ms, bool stays, int32_t* peer);
 
 }  // namespace flambeau::gloo_adaptor

@@ -9,20 +9,20 @@ from . import _checks
 from ._group import group_of, root_of, seconds
 from ._ops import ReduceOp, words_of
 from ._place import tell_place
-from ._work import Work, wait_for
+from ._work import Work
 
 _SUM = ReduceOp.SUM
 
 
-def _given(group, handle, async_op, results, kind=Work):
+def _given(group, handle, async_op, results):
     """What a collective returns for the work that it began, which it waits for where the program
     does not."""
     if group._collected is not None:
-        group._collected.append(kind(handle, group, results))
+        group._collected.append(Work(handle, group, results))
         return None
     if async_op:
-        return kind(handle, group, results)
-    wait_for(handle)
+        return Work(handle, group, results)
+    api.work_wait(handle)
     return None
 
 

@@ -7,7 +7,6 @@ from . import _checks
 from ._collectives import _given
 from ._group import group_of, root_of
 from ._place import tell_place
-from ._work import Transfer
 
 
 def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
@@ -18,7 +17,7 @@ def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
         return None
     to = _other(g, root_of(g, dst, group_dst), "destination")
     tell_place()
-    return _given(g, api.group_send(g._handle, tensor, to, tag), True, (tensor,), Transfer)
+    return _given(g, api.group_send(g._handle, tensor, to, tag), True, (tensor,))
 
 
 def irecv(tensor, src=None, group=None, tag=0, group_src=None):
@@ -30,7 +29,7 @@ def irecv(tensor, src=None, group=None, tag=0, group_src=None):
     anyone = src is None and group_src is None
     source = -1 if anyone else _other(g, root_of(g, src, group_src), "source")
     tell_place()
-    return _given(g, api.group_recv(g._handle, tensor, source, tag), True, (tensor,), Transfer)
+    return _given(g, api.group_recv(g._handle, tensor, source, tag), True, (tensor,))
 
 
 def _other(group, rank, role):

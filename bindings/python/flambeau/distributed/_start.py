@@ -14,6 +14,7 @@ from ._group import (
     is_no_member,
     seconds,
 )
+from ._interrupt import hear
 from ._meeting import met
 
 
@@ -98,6 +99,7 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
         handle, given or "undefined", group_name or "0", timeout, trusted, "default_pg", device
     )
     _groups.count = 1
+    hear()
     atexit.register(_leave)
 
 

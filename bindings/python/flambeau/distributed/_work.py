@@ -1,41 +1,9 @@
 """`Work`: a collective that was begun. It keeps its tensors until it has ended, fails with the same
 error as often as it is asked, and makes a future for those who do not want to wait."""
 
-import math
-import time
-
-from .._errors import CollectiveTimeoutError
 from .._gen import api
 from ..futures import Future
 from ._group import seconds
-
-_PART = 0.5  # seconds without a look at Python's signals
-_AFTER = " has not ended after "  # in the library's words for an end that has not come
-
-
-def wait_for(handle, timeout=None):
-    """Waits for a collective by parts, between which Ctrl-C raises; the collective then goes on.
-    Where a stream waits nothing here does."""
-    if timeout is None and api.work_is_stream_ordered(handle):
-        return api.work_wait(handle)
-    deadline = None if timeout is None else time.monotonic() + timeout
-    while True:
-        left = math.inf if deadline is None else max(deadline - time.monotonic(), 0.0)
-        try:
-            return api.work_wait(handle, min(left, _PART))
-        except CollectiveTimeoutError as error:
-            if api.work_done(handle):
-                return api.work_wait(handle)  # raises what it failed with
-            if left <= _PART:
-                raise _over(error, timeout) from None
-
-
-def _over(error, timeout):
-    """The library's error of the last part as one of the whole time."""
-    what, end = str(error).split(_AFTER)
-    new = CollectiveTimeoutError(f"{what}{_AFTER}{timeout:g} s;{end.split(' s;', 1)[1]}")
-    new.code = error.code
-    return new
 
 
 class Work:
@@ -46,8 +14,8 @@ class Work:
 
     def wait(self, timeout=None):
         """Returns True when it has ended; raises what it failed with. Of tensors on a device it is
-        the current stream that waits."""
-        wait_for(self._handle, None if timeout is None else seconds(timeout))
+        the current stream that waits. Ctrl-C ends the wait, and what is waited for goes on."""
+        api.work_wait(self._handle, -1 if timeout is None else seconds(timeout))
         return True
 
     def synchronize(self):
@@ -86,15 +54,6 @@ class Work:
     def get_future(self):
         """A future of the tensors that it writes."""
         return _WorkFuture(self)
-
-
-class Transfer(Work):
-    """A send or a receive, which is waited for in one piece: to ask again and again costs a thread
-    each time."""
-
-    def wait(self, timeout=None):
-        api.work_wait(self._handle, -1 if timeout is None else seconds(timeout))
-        return True
 
 
 class Together:

@@ -21,7 +21,6 @@ from .._torch import empty, tensor, uint8
 from ._group import world
 from ._sealed import carrier
 from ._summary import reset_summary, summary
-from ._work import wait_for
 
 __all__ = ["align_clocks", "export_chrome_trace", "merge_traces", "reset_summary", "summary"]
 
@@ -76,12 +75,12 @@ def _tell_others(group, done):
     """Only rank 0 knows whether it packs, and whether that went well."""
     told = tensor([done], dtype=uint8, device=carrier(group))
     for rank in range(1, group._size):
-        wait_for(api.group_send(group._handle, told, rank, _MAIL))
+        api.work_wait(api.group_send(group._handle, told, rank, _MAIL))
 
 
 def _hear_of_rank_0(group):
     told = empty(1, dtype=uint8, device=carrier(group))
-    wait_for(api.group_recv(group._handle, told, 0, _MAIL))
+    api.work_wait(api.group_recv(group._handle, told, 0, _MAIL))
     if not told.item():
         raise FileError("rank 0 could not write the trace of all ranks; its error says why")
 

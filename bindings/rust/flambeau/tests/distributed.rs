@@ -13,7 +13,10 @@ use std::{
 };
 
 use flambeau::{
-    distributed::{CommHook, Ddp, Group, GroupNewOptions, Store, Work},
+    distributed::{
+        clear_interrupt_handler, set_interrupt_handler, CommHook, Ddp, Group, GroupNewOptions,
+        Store, Work,
+    },
     nn::Layer,
     ones, zeros, Error, Result, Status, Tensor,
 };
@@ -128,4 +131,26 @@ fn who_waits_for_another_rank_lets_this_one_write() {
     sent.add_(1.0).unwrap(); // beside the barrier
     here.barrier().unwrap();
     assert_eq!(waiting.join().unwrap(), [3.0, 3.0]);
+}
+
+#[test]
+fn a_closure_ends_the_waits_of_its_thread() {
+    let [here, there] = pair();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    set_interrupt_handler(move || match counted.fetch_add(1, SeqCst) {
+        0 => Ok(()), // waits on
+        _ => Err(Error::new(Status::Io, "the user has seen enough")),
+    })
+    .unwrap();
+    let mut came = zeros(&[2]).unwrap();
+    let work: Work = here.recv(&mut came).unwrap();
+    let error = work.wait().unwrap_err();
+    assert!(error.message().contains("the user has seen enough"), "{}", error);
+    assert_eq!(asked.load(SeqCst), 2);
+    clear_interrupt_handler().unwrap();
+    assert_eq!(Arc::strong_count(&asked), 1); // the closure was dropped
+    there.send(&ones(&[2]).unwrap(), 0).unwrap().wait().unwrap();
+    work.wait().unwrap(); // it went on
+    assert_eq!(came.to_vec::<f32>().unwrap(), [1.0, 1.0]);
 }

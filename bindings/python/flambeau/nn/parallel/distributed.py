@@ -103,11 +103,12 @@ class DistributedDataParallel(Module, Joinable):
 
     def forward(self, *inputs, **kwargs):
         recording = is_grad_enabled()
-        if self._join_config.enable:
+        joins = self._join_config.enable
+        if joins:
             _join.step(self, Join.notify_join_context(self))
-        elif self._with_buffers and self.will_sync_module_buffers():
+        api.ddp_prepare_forward(self._ddp)  # refuses what came before, so nobody waits for it
+        if not joins and self._with_buffers and self.will_sync_module_buffers():
             self._sync_buffers(0)
-        api.ddp_prepare_forward(self._ddp)
         if self.device_ids:
             given, named = scatter_kwargs(inputs, kwargs, self.device_ids, self.dim)
             inputs, kwargs = (given[0], named[0]) if given else ((), {})
