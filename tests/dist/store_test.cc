@@ -238,10 +238,10 @@ TEST_P(Stores, ManyKeys) {
   Keys keys;
   for (int i = 0; i < 1500; ++i) keys.push_back("key " + std::to_string(i));
   const Ref<Store> other = store->clone();
-  std::thread setter([&] {
+  std::jthread setter([&] {
     for (const std::string& key : keys) other->set(key, "1");
   });
-  store->wait(keys, 20s);
+  store->wait(keys, 60s);
   setter.join();
   EXPECT_EQ(store->num_keys(), int64_t(keys.size()));
 }
