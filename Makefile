@@ -71,7 +71,8 @@ asan: ## the C++ and C tests under the address and undefined-behaviour sanitizer
 tsan: ## the C++ and C tests under the thread sanitizer
 	@python3 lib/build/doctor.py test
 	@$(BUILD) tsan off
-	@$(VENV)/ctest --test-dir build/tsan --output-on-failure
+	@TSAN_OPTIONS="suppressions=$(CURDIR)/tests/harness/tsan.supp $$TSAN_OPTIONS" \
+	  $(VENV)/ctest --test-dir build/tsan --output-on-failure
 
 bench: ## time ops and training steps, beside PyTorch and NumPy where they are found
 	@$(BUILD) $(PRESET) $(CUDA) bench flambeau flambeau_python
