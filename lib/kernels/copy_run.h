@@ -10,27 +10,34 @@
 
 namespace flambeau::FLAM_TARGET {
 
+// In an own struct, because a template argument drops the attributes of a vector type.
+template <int64_t N> struct RegisterOf {
+  typedef char type __attribute__((vector_size(N)));
+};
+
+// By the widest registers there are: by itself gcc takes those of 16 bytes for AVX2, too.
+template <int64_t Bytes> FLAM_FN void move_bytes(char* to, const char* from) {
+  constexpr int64_t widest = 16 << FLAM_ISA_RANK, width = Bytes < widest ? Bytes : widest;
+  constexpr int count = int(Bytes / width);
+  typename RegisterOf<width>::type v[count];
+#pragma GCC unroll 16
+  for (int k = 0; k < count; ++k) memcpy(&v[k], from + k * width, width);
+#pragma GCC unroll 16
+  for (int k = 0; k < count; ++k) memcpy(to + k * width, &v[k], width);
+}
+
 // Four vectors at a time, or one by one while what lies so far ahead is asked for.
 template <int64_t Bytes, bool Ahead = false>
 FLAM_FN void copy_vectors(char* to, const char* from, int64_t bytes, int64_t ahead = 0) {
-  struct Vector {
-    char at[Bytes];
-  };
   if (Ahead) __builtin_prefetch(from + ahead);
-  memcpy(to, from, Bytes);
+  move_bytes<Bytes>(to, from);
   int64_t i = Bytes - int64_t(reinterpret_cast<uintptr_t>(to) % Bytes);
-  for (; !Ahead && i + 4 * Bytes <= bytes; i += 4 * Bytes) {
-    Vector v[4];
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) memcpy(&v[k], from + i + k * Bytes, Bytes);
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) memcpy(to + i + k * Bytes, &v[k], Bytes);
-  }
+  for (; !Ahead && i + 4 * Bytes <= bytes; i += 4 * Bytes) move_bytes<4 * Bytes>(to + i, from + i);
   for (; i + Bytes <= bytes; i += Bytes) {
     if (Ahead) __builtin_prefetch(from + i + ahead);
-    memcpy(to + i, from + i, Bytes);
+    move_bytes<Bytes>(to + i, from + i);
   }
-  memcpy(to + bytes - Bytes, from + bytes - Bytes, Bytes);
+  move_bytes<Bytes>(to + bytes - Bytes, from + bytes - Bytes);
 }
 
 FLAM_FN void copy_run(char* to, const char* from, int64_t bytes) {
