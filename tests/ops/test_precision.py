@@ -125,7 +125,7 @@ def test_sigmoid_of_doubles(device):
 
 
 USUAL = ["exp", "exp2", "sigmoid", "silu", "softplus", "logsigmoid", "gelu"]
-USUAL += ["lgamma", "sin", "cos", "tan"]
+USUAL += ["lgamma", "sin", "cos", "tan", "erf", "erfc"]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

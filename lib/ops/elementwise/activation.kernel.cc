@@ -1,8 +1,10 @@
 // The maths of activations, each beside its slope.
 #include "ops/elementwise/activation.h"
 
+#include "kernels/map/map_eights.h"
 #include "kernels/map/map_loop.h"
 #include "kernels/math_rough.h"
+#include "ops/elementwise/activation_eights.h"
 #include "ops/elementwise/activation_lanes.h"
 #include "ops/elementwise/activation_math.h"
 #include "ops/elementwise/saturated.h"
@@ -83,6 +85,7 @@ struct GeluSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * gelu_slope(x); }
 };
 FLAM_MAP(kGelu, Gelu, FloatTypes);
+FLAM_MAP_EIGHTS(kGelu, Gelu, GeluOnEights);
 FLAM_MAP(kGeluSlope, GeluSlope, FloatTypes);
 
 struct GeluTanh {

@@ -1,10 +1,12 @@
 // The maths of elementwise functions of one operand.
 #include "ops/elementwise/pointwise.h"
 
+#include "kernels/map/map_eights.h"
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
 #include "kernels/math_rough.h"
 #include "ops/elementwise/activation_lanes.h"
+#include "ops/elementwise/erfc_eights.h"
 #include "ops/elementwise/sigmoid_wide.h"
 #include "ops/elementwise/usual.h"
 
@@ -215,6 +217,7 @@ struct Erfc {
   template <class V> FLAM_FN V operator()(V x) const { return erfc(x); }
 };
 FLAM_MAP(kErfc, Erfc, FloatTypes);
+FLAM_MAP_EIGHTS(kErfc, Erfc, ErfcOnEights);
 
 struct Square {
   using Brief = void;
