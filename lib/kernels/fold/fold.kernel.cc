@@ -126,10 +126,16 @@ template <class T, bool Greatest> struct ExtremeOf {
   static constexpr bool centred = false;
   FLAM_FN Acc zero() const { return weakest<Acc, Greatest>(); }
   FLAM_FN Acc step(Acc a, Acc x, double, int64_t) const { return join(a, x); }
-  FLAM_FN Acc join(Acc a, Acc x) const {
-    const Acc stronger = Greatest ? (a < x ? x : a) : (x < a ? x : a);
+  template <class A> FLAM_FN static A joined(A a, A x) {
+    const A stronger = Greatest ? (a < x ? x : a) : (x < a ? x : a);
     return x != x ? x : stronger;
   }
+  FLAM_FN Acc join(Acc a, Acc x) const { return joined(a, x); }
+#if !defined(FLAM_DEVICE_SOURCE)
+  FLAM_FN Vector<float> fold(Vector<float> a, Vector<float> x, Vector<float>) const {
+    return joined(a, x);
+  }
+#endif
   FLAM_FN Acc finish(Acc a, double, int64_t) const { return a; }
 };
 template <class T> using MaxOf = ExtremeOf<T, true>;
@@ -171,6 +177,11 @@ template <class T, bool Greatest> struct NormExtremeOf : ExtremeOf<T, Greatest> 
   using Acc = Compute<T>;
   FLAM_FN Acc zero() const { return Greatest ? Acc(0) : weakest<Acc, false>(); }
   FLAM_FN Acc step(Acc a, Acc x, double, int64_t) const { return this->join(a, x < 0 ? -x : x); }
+#if !defined(FLAM_DEVICE_SOURCE)
+  FLAM_FN Vector<float> fold(Vector<float> a, Vector<float> x, Vector<float>) const {
+    return this->joined(a, magnitude(x));
+  }
+#endif
 };
 template <class T> using NormMaxOf = NormExtremeOf<T, true>;
 template <class T> using NormMinOf = NormExtremeOf<T, false>;

@@ -27,12 +27,14 @@ template <class M, class W = Wide> struct WideRow {
     each_group([&](auto g) { group[g] = W::all(m.zero()); });
   }
 
-  template <class Load>
-  FLAM_FN void add(const M& m, int64_t n, double centre, const Load& load) {
+  template <class Load, class Fetch>
+  FLAM_FN void add(const M& m, int64_t n, double centre, const Load& load, const Fetch& fetch) {
     const W c = W::all(centre);
     int64_t i = 0;
-    for (; i + kWidth * kGroups <= n; i += kWidth * kGroups)
+    for (; i + kWidth * kGroups <= n; i += kWidth * kGroups) {
+      fetch(i);
       each_group([&](auto g) { group[g] = m.fold(group[g], load(i + kWidth * g), c); });
+    }
     if (i + kWidth > n) return;
     each_group([&](auto g) {
       if (i + kWidth * (g + 1) <= n) group[g] = m.fold(group[g], load(i + kWidth * g), c);
@@ -40,7 +42,24 @@ template <class M, class W = Wide> struct WideRow {
   }
 
   FLAM_FN void add_dense(const M& m, const float* x, int64_t, int64_t n, double centre) {
-    add(m, n, centre, [&](int64_t i) { return W::load(x + i); });
+    add_floats(m, x, n, centre, [](int64_t) {});
+  }
+
+  // What a walk comes to a page later is asked for: conversions keep so many operations under way
+  // that the processor would not reach that far ahead by itself.
+  FLAM_FN void add_ahead(const M& m, const float* x, int64_t n, double centre) {
+    constexpr int kPage = 1024, kLine = 16;
+    // Always inlined: gcc takes a function that only asks for memory for one without an effect.
+    add_floats(m, x, n, centre, [&](int64_t i) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+      for (int k = 0; k < kWidth * kGroups; k += kLine) __builtin_prefetch(x + i + kPage + k);
+    });
+  }
+
+  template <class Fetch>
+  FLAM_FN void add_floats(const M& m, const float* x, int64_t n, double centre,
+                          const Fetch& fetch) {
+    add(m, n, centre, [&](int64_t i) { return W::load(x + i); }, fetch);
     const int64_t whole = n & ~int64_t(kWidth - 1);
     if constexpr (requires { W::load_part(x, 0); }) {  // whole vectors leave the last group free
       W& last = group[kGroups - 1];
@@ -53,7 +72,7 @@ template <class M, class W = Wide> struct WideRow {
 
   FLAM_FN void add_strided(const M& m, const char* p, int64_t stride, int64_t, int64_t n,
                            double centre) {
-    add(m, n, centre, [&](int64_t i) { return W::load(p + i * stride, stride); });
+    add(m, n, centre, [&](int64_t i) { return W::load(p + i * stride, stride); }, [](int64_t) {});
     for (int64_t i = n & ~int64_t(kWidth - 1); i < n; ++i) {
       rest = m.fold(rest, double(*reinterpret_cast<const float*>(p + i * stride)), centre);
     }
