@@ -1,6 +1,6 @@
 """What survivors of a job see: a rank that is killed, stops, calls something else, or leaves early.
-Each gets the right error before the deadline and two seconds more are over, says where the others
-are, and ends by itself."""
+Each gets the right error soon after the deadline, says where the others are, and ends by
+itself."""
 
 import concurrent.futures
 import os
@@ -119,7 +119,7 @@ def test_survivors_say_what_happened(outcomes, fault):
         assert name == kind, text
         for wanted in texts:
             assert wanted in text, text
-        assert seconds < DEADLINE + 2, text
+        assert seconds < DEADLINE + 6, text  # tests/bench/faults.py holds it to two
 
 
 def ends_without_a_word(rank, size, how):
