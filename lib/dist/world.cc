@@ -218,6 +218,7 @@ void World::store_is_gone(const std::string& why) {
 }
 
 void World::announce(const std::string& line) noexcept {
+  if (!said_) return;  // nobody else is there
   try {
     said_->append("event", line);
   } catch (...) {  // who cannot be told finds out by its own deadline
@@ -236,6 +237,7 @@ std::string World::lost_among(const std::vector<int32_t>& ranks) const {
 
 // Twice, with more than a beat between: who is silent did not beat.
 std::vector<std::string> World::whereabouts(const Group& group) {
+  if (!said_) return {};
   const auto read = [&] {
     std::vector<std::string> all;
     for (const int32_t r : group.world_ranks()) {

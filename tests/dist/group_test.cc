@@ -444,6 +444,12 @@ TEST(Rendezvous, SaysWhatIsMissing) {
   has(message("tcp://host:1", -1, 2), "needs a rank and a world_size");
 }
 
+TEST(Group, NobodyAnswersTheOnlyRank) {
+  const auto errors = on_ranks(1, [](Group& g) { recv(g, values({0}), -1, 0)->wait(); }, 50ms);
+  EXPECT_NE(errors[0].find("recv("), errors[0].npos) << errors[0];
+  EXPECT_NE(errors[0].find("within"), errors[0].npos) << errors[0];
+}
+
 TEST(Group, WaitsEndWhereTheProgramSaysSoAndWhatTheyWaitForGoesOn) {
   struct Enough final : InterruptSource {
     void check() override {
