@@ -79,7 +79,7 @@ def run(script: str, ranks: int = 3, timeout: float = 10):
     text = HEAD.format(root=str(ROOT), timeout=timeout) + textwrap.dedent(script)
     done = subprocess.run(
         [MPIEXEC, "-n", str(ranks), sys.executable, "-c", text],
-        env=environment(FLAMBEAU_NUM_THREADS="1"), capture_output=True, text=True, timeout=60,
+        env=environment(FLAMBEAU_NUM_THREADS="1"), capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
