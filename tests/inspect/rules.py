@@ -16,10 +16,11 @@ GPUS = ("sm_80", "sm_90")
 DOUBLES = r"D(ADD|MUL|FMA|SETP|MNMX)\b|[FI]2F\S*\.F64|F2I\S*\.F64|MUFU\.\w+64H"
 DIVISION = r"CALL\S* \S*_(div|rem)_[su]64"
 LOCAL = r"(LDL|STL)\b"
-TENSOR = r"H(G?)MMA\b"  # f16 and bf16
+TENSOR = r"HG?MMA\b"  # f16 and bf16
 FMA = r"FFMA\b"
 MATRICES = r"LDSM\b"
 COPIES = r"LDGSTS\S*\.128\b"  # to shared memory past the registers
+WIDE_SHARED = r"LDS\S*\.128\b"
 WIDE_LOADS = r"LDG\S*\.128\b"
 WIDE_STORES = r"STG\S*\.128\b"
 
@@ -37,12 +38,20 @@ class Rule:
     doubles: bool = False  # and doubles are calculated with
 
 
+CONV = "kernels/conv/conv"
+PRODUCT, OF = r"\bconv_product_kernel<", r"\S*ConvResult\)"
+MMA, WIDE = (TENSOR, MATRICES, COPIES), (WIDE_STORES,)
 SUMS = "Moments|CrossEntropy|CrossEntropyBackward|RmsNorm|LayerNorm|Softmax"
 
 # Two blocks of 256 threads fit a multiprocessor with 128 registers a thread, four with 64.
 RULES = (
     Rule(rf"\brow_kernel<(?!\S*::({SUMS}),)", "ops/nn/rows", registers=48, shared=1040),
     Rule(rf"\brow_kernel<\S*::({SUMS}),", "ops/nn/rows", registers=48, shared=1040, doubles=True),
+    # Two blocks of halves a multiprocessor; the gradient by the weight (2) writes f32 parts.
+    Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}[01],", CONV, registers=128, needs=WIDE, main=MMA),
+    Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, registers=128, main=MMA),
+    Rule(rf"{PRODUCT}float, ", CONV, registers=255, main=(FMA, WIDE_SHARED, COPIES)),
+    Rule(r"\bconv_parts_kernel<", CONV, registers=40),
     Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=48, divides=True),
     Rule(r"\bsort_tile_kernel<", "kernels/sort/sort", registers=42, shared=16384, divides=True),
     Rule(r"\bmerge_runs_kernel<", "kernels/sort/sort", registers=32, divides=True),

@@ -5,11 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "kernels/conv/conv_product.h"
+#include "tests/harness/cuda_on_cpu/banks.h"
 #include "tests/kernels/emulated.h"
 #include "tests/kernels/tensors.h"
 
@@ -211,6 +214,42 @@ TEST(Conv, ChannelsLastOperands) {
   for (const Case& c : kCases) {
     for (Dtype dtype : {Dtype::f32, Dtype::bf16}) check_case(c, dtype, true);
   }
+}
+
+bool is_product(const Case& c) {
+  return c.groups == 1 || (c.channels / c.groups >= 8 && c.outputs / c.groups >= 8);
+}
+
+// The dtypes take turns, and planes and channels-last operands.
+TEST(Conv, EmulatedProducts) {
+  FLAM_EMULATED(forward, kConvProduct);
+  const Emulated data(kConvProductData), weight(kConvProductWeight);
+  int at = 0;
+  for (const Case& c : kCases) {
+    if (!is_product(c)) continue;
+    check_case(c, std::array{Dtype::f32, Dtype::f16, Dtype::bf16}[size_t(at % 3)], at % 2 != 0);
+    ++at;
+  }
+  // Channels that fill chunks: operands that stay where they are, results by 16 bytes.
+  for (Dtype dtype : {Dtype::f32, Dtype::f16}) {
+    check_case({2, 32, 24, 2, {9, 7}, {3, 3}, {2, 1}, {1, 1}, {1, 1}}, dtype, true);
+    check_case({1, 16, 136, 1, {12, 11}, {1, 1}, {1, 1}, {0, 0}, {1, 1}}, dtype, true);
+  }
+}
+
+TEST(Conv, EmulatedProductsMeetNoBankTwice) {
+  FLAM_EMULATED(forward, kConvProduct);
+  const Emulated data(kConvProductData), weight(kConvProductWeight);
+  cuda_on_cpu::bank_counts = {};
+  cuda_on_cpu::counting_banks = true;
+  for (Dtype dtype : {Dtype::f32, Dtype::f16}) {
+    for (int64_t channels : {40, 72}) {
+      check_case({1, channels, channels, 1, {9, 8}, {3, 3}, {1, 2}, {1, 1}, {1, 1}}, dtype, true);
+    }
+  }
+  cuda_on_cpu::counting_banks = false;
+  EXPECT_GT(cuda_on_cpu::bank_counts.phases, 10000u);
+  EXPECT_EQ(cuda_on_cpu::bank_counts.conflicts, 0u);
 }
 
 TEST(Conv, EmulatedCuda) {
