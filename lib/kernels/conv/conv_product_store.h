@@ -25,6 +25,18 @@ template <class T> FLAM_FN float conv_bias(const ConvProduct& g, int column, int
   return float(bias[(int64_t(group) * g.columns + column) * g.bias_stride]);
 }
 
+// A sum as an element of the result; half types by the instruction that rounds two.
+template <class T> __device__ __forceinline__ T conv_element(float sum, Activation activation) {
+  if constexpr (sizeof(T) == 2) {
+    if (activation == Activation::relu && sum < 0) sum = 0;
+    T v;
+    v.bits = uint16_t(narrow_pair<T>(sum, 0));
+    return v;
+  } else {
+    return gemm_finish<T>(sum, activation);
+  }
+}
+
 // Each element where it belongs, in a result of any strides.
 template <class T, class Sums>
 __device__ void conv_store_each(const Sums& sums, const ConvProduct& g, int row, int column,
@@ -40,7 +52,7 @@ __device__ void conv_store_each(const Sums& sums, const ConvProduct& g, int row,
       const int c = column + Sums::column(j);
       if (c >= g.columns) continue;
       line[c * g.out.inner] =
-          gemm_finish<T>(sums.at(i, j) + conv_bias<T>(g, c, group), g.activation);
+          conv_element<T>(sums.at(i, j) + conv_bias<T>(g, c, group), g.activation);
     }
   }
 }
