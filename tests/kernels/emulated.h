@@ -17,7 +17,10 @@ class Emulated {
   Emulated(const Emulated&) = delete;
   Emulated& operator=(const Emulated&) = delete;
 
-  bool present() const { return kernel_.cells[0][int(Dtype::f32)] != nullptr; }
+  bool present() const {
+    return std::any_of(kernel_.cells[0], kernel_.cells[0] + kDtypeCount,
+                       [](KernelFn fn) { return fn != nullptr; });
+  }
 
  private:
   Kernel& kernel_;

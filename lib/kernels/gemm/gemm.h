@@ -38,6 +38,7 @@ struct GemmArgs {
   int64_t m, n, k, batches;
   int32_t batch_ndim;
   Activation activation;
+  bool tf32;  // f32 operands may be rounded to 10 bits of mantissa
   int64_t batch_size[kGemmBatchDims];
   GemmOperand out, a, b, c;  // c.data is null where there is none
   double alpha, beta;

@@ -1,9 +1,11 @@
 // The matrix product in plain CUDA C++: a block of 16 x 16 threads makes a 64 x 64 tile of the
 // output, 4 x 4 elements a thread, from slices of the operands in shared memory. It serves
-// integers, strides that cuBLASLt does not take, and machines without cuBLASLt; every element is
-// one sum in the order of k.
+// integers, and f32 that must not be rounded to tf32 where cuBLASLt does not take the strides or is
+// not there; every element is one sum in the order of k. What tensor cores multiply goes to
+// gemm_tensor.h.
 #pragma once
 #include "kernels/cuda_launch.h"
+#include "kernels/gemm/gemm_tensor.h"
 #include "kernels/gemm/gemm_value.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -83,12 +85,22 @@ template <class T> __global__ void gemm_kernel(GemmArgs g) {
   }
 }
 
-template <class T> void gemm_entry(void* stream, const void* p) {
-  const GemmArgs& g = *static_cast<const GemmArgs*>(p);
+template <class T> void launch_plain_gemm(void* stream, const GemmArgs& g) {
   const int64_t tiles =
       ((g.m + kGemmTile - 1) / kGemmTile) * ((g.n + kGemmTile - 1) / kGemmTile) * g.batches;
   FLAM_LAUNCH((gemm_kernel<T>), dim3(unsigned(tiles < (1 << 30) ? tiles : 1 << 30)),
               dim3(kGemmSide, kGemmSide), 0, stream, g);
+}
+
+template <class T> void gemm_entry(void* stream, const void* p) {
+  const GemmArgs& g = *static_cast<const GemmArgs*>(p);
+  if constexpr (std::is_same_v<T, float>) {
+    g.tf32 ? launch_tensor_gemm<T>(stream, g) : launch_plain_gemm<T>(stream, g);
+  } else if constexpr (std::is_integral_v<T>) {
+    launch_plain_gemm<T>(stream, g);
+  } else {
+    launch_tensor_gemm<T>(stream, g);
+  }
 }
 
 }  // namespace flambeau::FLAM_TARGET

@@ -8,7 +8,6 @@
 #include "device/call.h"
 #include "device/matmul_layout.h"
 #include "device/probe_launch.h"
-#include "kernels/gemm/precision.h"
 #include "kernels/map/map.h"
 
 namespace flambeau {
@@ -151,7 +150,7 @@ bool launch_library(const GemmArgs& g, const Tensor& out) {
                             .alpha = g.alpha,
                             .beta = g.c.data ? g.beta : 0,
                             .relu = g.activation == Activation::relu,
-                            .tf32 = matmul_precision != MatmulPrecision::highest};
+                            .tf32 = g.tf32};
   const probe::Launch mark(d, nullptr);
   const hal::Status status = hal::try_call<&hal::Table::matmul>(d, current_stream(d), problem);
   if (status == hal::Status::unsupported) return false;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "kernels/access.h"
 #include "kernels/product/batch.h"
+#include "kernels/gemm/precision.h"
 #include "kernels/product/library.h"
 
 namespace flambeau {
@@ -106,6 +107,7 @@ void launch_outer(const char* op, KernelFn fn, GemmArgs& g, GemmTensors tensors,
 void multiply(const char* op, KernelFn fn, GemmTensors tensors, const GemmOptions& options) {
   GemmArgs g = gemm_matrices(tensors);
   g.activation = options.activation;
+  g.tf32 = matmul_precision != MatmulPrecision::highest;
   g.alpha = options.alpha;
   g.beta = options.beta;
   if (tensors[0]->dim() == 2) return launch_gemm(op, fn, g, tensors);

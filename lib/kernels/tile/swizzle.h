@@ -9,7 +9,7 @@ namespace flambeau::FLAM_TARGET {
 
 template <int kBytes> struct Swizzle {
   static constexpr int kRowBytes = kBytes, kChunks = kBytes / 16;
-  static_assert(kChunks == 2 || kChunks == 4 || kChunks % 8 == 0, "rows that tile 128 bytes");
+  static_assert(kChunks >= 2 && (kChunks & (kChunks - 1)) == 0, "chunks change places by XOR");
 
   // Bytes from the start to the chunk; rows count from one that is aligned to 128 bytes.
   static FLAM_FN int offset(int row, int chunk) {
