@@ -1,11 +1,11 @@
-// The launch of attention on the host.
+// The launches of attention and of its gradients.
 #include "kernels/attention/attention.h"
 
 #include "kernels/access.h"
 
 namespace flambeau {
 
-constinit Kernel kAttention{"attention"};
+constinit Kernel kAttention{"attention"}, kAttentionBackward{"attention_backward"};
 
 namespace {
 
@@ -15,26 +15,60 @@ AttentionOperand operand_of(const Tensor& t) {
   return {static_cast<char*>(t.data()), step(0), step(1), step(2), step(3)};
 }
 
+AttentionArgs args_of(const AttentionTensors& t, double scale, bool causal) {
+  return {.batches = t.q.size(0),
+          .heads = t.q.size(1),
+          .length = t.q.size(2),
+          .keys = t.k.size(2),
+          .width = t.q.size(3),
+          .value_width = t.v.size(3),
+          .shared = t.q.size(1) / t.k.size(1),
+          .q = operand_of(t.q),
+          .k = operand_of(t.k),
+          .v = operand_of(t.v),
+          .out = operand_of(t.out),
+          .mask = operand_of(t.mask),
+          .scale = scale,
+          .causal = causal,
+          .logsumexp = t.logsumexp.defined() ? t.logsumexp.data_as<float>() : nullptr};
+}
+
+bool has_cell(const Kernel& kernel, Device device, Dtype dtype) {
+  return kernel.cells[int(kernel_column(device))][int(dtype)] != nullptr;
+}
+
 }  // namespace
 
 void run_attention(const char* op, const AttentionTensors& t, double scale, bool causal) {
-  const AttentionArgs args{.batches = t.q.size(0),
-                           .heads = t.q.size(1),
-                           .length = t.q.size(2),
-                           .keys = t.k.size(2),
-                           .width = t.q.size(3),
-                           .value_width = t.v.size(3),
-                           .shared = t.q.size(1) / t.k.size(1),
-                           .q = operand_of(t.q),
-                           .k = operand_of(t.k),
-                           .v = operand_of(t.v),
-                           .out = operand_of(t.out),
-                           .mask = operand_of(t.mask),
-                           .scale = scale,
-                           .causal = causal};
   const Device device = t.out.device();
-  launch_kernel(op, kAttention.find(op, device, t.q.dtype()), device, args,
-                {writes(t.out), reads(t.q), reads(t.k), reads(t.v), reads(t.mask)});
+  launch_kernel(
+      op, kAttention.find(op, device, t.q.dtype()), device, args_of(t, scale, causal),
+      {writes(t.out), reads(t.q), reads(t.k), reads(t.v), reads(t.mask), writes(t.logsumexp)});
+}
+
+void run_attention_backward(const char* op, const AttentionTensors& t,
+                            const AttentionSlopes& slopes, double scale, bool causal) {
+  const Device device = t.out.device();
+  const Tensor delta = empty(t.logsumexp.sizes(), Dtype::f32, device);
+  const AttentionBackwardArgs args{.of = args_of(t, scale, causal),
+                                   .dy = operand_of(slopes.dy),
+                                   .dq = operand_of(slopes.dq),
+                                   .dk = operand_of(slopes.dk),
+                                   .dv = operand_of(slopes.dv),
+                                   .delta = delta.data_as<float>()};
+  launch_kernel(
+      op, kAttentionBackward.find(op, device, t.q.dtype()), device, args,
+      {reads(t.out), reads(t.q), reads(t.k), reads(t.v), reads(t.mask), reads(t.logsumexp),
+       reads(slopes.dy), writes(slopes.dq), writes(slopes.dk), writes(slopes.dv), writes(delta)});
+}
+
+bool has_attention(Device device, Dtype dtype, int64_t columns) {
+  const bool host = kernel_column(device) == KernelColumn::host;
+  return (host || columns <= 256) && has_cell(kAttention, device, dtype);
+}
+
+bool has_attention_backward(Device device, Dtype dtype, int64_t columns) {
+  return columns <= 128 && has_cell(kAttentionBackward, device, dtype);
 }
 
 }  // namespace flambeau

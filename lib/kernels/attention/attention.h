@@ -1,5 +1,6 @@
-// Attention on the host in one launch: out = softmax(scale q k' + mask) v. A row that sees no key
-// is 0. Results do not depend on the number of threads.
+// Attention in one launch: out = softmax(scale q k' + mask) v. A row that sees no key is 0. Results
+// do not depend on the number of threads. Devices have it for half types and heads of at most 256
+// columns.
 #pragma once
 #include "kernels/kernel.h"
 #include "tensor/tensor.h"
@@ -17,16 +18,34 @@ struct AttentionArgs {
   AttentionOperand q, k, v, out;
   AttentionOperand mask;  // of the arithmetic type, added to the scores; data is null: none
   double scale;
-  bool causal;  // a query sees the keys up to its own place
+  bool causal;       // a query sees the keys up to its own place
+  float* logsumexp;  // of each row's scores, [batches, heads, length], by devices; null: not kept
+};
+
+struct AttentionBackwardArgs {
+  AttentionArgs of;  // out: what forward gave; logsumexp is there
+  AttentionOperand dy, dq, dk, dv;
+  float* delta;  // memory of one number for each row
 };
 
 // Of [batch, heads, rows, columns]; k and v may have fewer heads, by a divisor. `mask` may be
 // undefined, and repeats itself in dimensions of size 1.
 struct AttentionTensors {
   const Tensor &out, &q, &k, &v, &mask;
+  const Tensor& logsumexp;  // f32 [batch, heads, rows], or undefined: not kept
 };
 void run_attention(const char* op, const AttentionTensors& t, double scale, bool causal);
 
-extern constinit Kernel kAttention;
+struct AttentionSlopes {
+  const Tensor &dy, &dq, &dk, &dv;
+};
+void run_attention_backward(const char* op, const AttentionTensors& t,
+                            const AttentionSlopes& slopes, double scale, bool causal);
+
+// Whether there is a kernel for heads of so many columns, and one for their gradients.
+bool has_attention(Device device, Dtype dtype, int64_t columns);
+bool has_attention_backward(Device device, Dtype dtype, int64_t columns);
+
+extern constinit Kernel kAttention, kAttentionBackward;
 
 }  // namespace flambeau

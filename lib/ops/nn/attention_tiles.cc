@@ -2,11 +2,13 @@
 // product, softmax and product, and backward computes their weights again, so that memory grows
 // with the length and not with its square. A row sees all its keys at once, so neither a running
 // maximum nor a saved sum is needed; a causal tile leaves out the keys after its last row. Half
-// types are widened by tile. The host goes forward in a kernel of its own (kernels/attention).
+// types are widened by tile. Where there is a kernel of its own (kernels/attention: on the host
+// forward, on devices for half types) that one is launched.
 // Rabe and Staats, "Self-attention Does Not Need O(n^2) Memory" (2021); Dao, Fu, Ermon, Rudra and
 // Re, "FlashAttention" (2022).
 #include "ops/nn/attention_tiles.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/attention/attention.h"
@@ -43,8 +45,16 @@ void forward_by_tiles(const Tensor& y, const Tensor& lq, const Tensor& lk, const
   }
 }
 
+int64_t columns_of(const Tensor& q, const Tensor& v) { return std::max(q.size(-1), v.size(-1)); }
+
+// What is added to scores, in the type that the kernels compute in.
+Tensor mask_of(const Tensor& added, Dtype dtype) {
+  return added ? lifted(to_dtype(added, is_half(dtype) ? Dtype::f32 : dtype)) : added;
+}
+
+// `logsumexp` is for the gradient's kernel, or undefined.
 Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
-               const AttentionOptions& o) {
+               const AttentionOptions& o, const Tensor& logsumexp) {
   Dims sizes(q.sizes());
   sizes.back() = v.size(-1);
   // Laid out as torch's: in the order of q's dimensions, where its rows are dense.
@@ -53,10 +63,9 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
       q.dim() == 4 && q.stride(3) == 1 ? dense_strides(order, sizes) : contiguous_strides(sizes);
   const Tensor result = flambeau::empty_strided(sizes, strides, q.dtype(), q.device());
   const Tensor y = lifted(result), lq = lifted(q);
-  if (kernel_column(q.device()) == KernelColumn::host) {
-    const Dtype dtype = is_half(q.dtype()) ? Dtype::f32 : q.dtype();
-    const Tensor mask = added ? lifted(to_dtype(added, dtype)) : added;
-    run_attention(kOp, {y, lq, lifted(k), lifted(v), mask}, o.scale, o.causal);
+  if (has_attention(q.device(), q.dtype(), columns_of(q, v))) {
+    run_attention(kOp, {y, lq, lifted(k), lifted(v), mask_of(added, q.dtype()), logsumexp}, o.scale,
+                  o.causal);
   } else {
     const Tensor lk = lifted(k), lv = lifted(v), mask = added ? lifted(added) : added;
     const int64_t places = sharing(lq, lk);
@@ -148,6 +157,19 @@ Tensors backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tenso
   return grads;
 }
 
+// By one launch, from what forward kept.
+Tensors backward_of(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
+                    const Tensor& added, const Tensor& y, const Tensor& logsumexp,
+                    const AttentionOptions& o) {
+  Tensors grads(3);
+  const Tensor* const of[] = {&q, &k, &v};
+  for (size_t i = 0; i < 3; ++i) grads[i] = by_places(of[i]->sizes(), q.dtype(), q.device());
+  run_attention_backward(
+      kOp, {lifted(y), lifted(q), lifted(k), lifted(v), mask_of(added, q.dtype()), logsumexp},
+      {lifted(dy), lifted(grads[0]), lifted(grads[1]), lifted(grads[2])}, o.scale, o.causal);
+  return grads;
+}
+
 // A head of k or v for every head of q, where they are not shared in place.
 Tensor for_each_head(const Tensor& t, const Tensor& q) {
   if (q.dim() < 3 || t.size(-3) == q.size(-3)) return t;
@@ -167,11 +189,14 @@ Tensor of_shared_heads(const Tensor& slope, const Tensor& t) {
 
 struct AttentionBackward {
   Saved q, k, v, added;
+  Saved y, logsumexp;  // where there is a kernel for the gradient
   AttentionOptions options;
   static constexpr auto name = "ScaledDotProductFlashAttentionForCpuBackward0";
 
   Tensors operator()(const Tensor& dy) const {
     const Tensor a = q, keys = k, values = v, mask = added.defined() ? added.get() : Tensor();
+    if (!modes.grad && logsumexp.defined())
+      return backward_of(dy, a, keys, values, mask, y, logsumexp, options);
     // Devices add in the type of k: sums of half types over heads would be rounded for each.
     const bool host = kernel_column(a.device()) == KernelColumn::host;
     if (!modes.grad && (host || !is_half(a.dtype())))
@@ -220,8 +245,19 @@ Tensor attention_by_tiles(const Tensor& q, const Tensor& k, const Tensor& v, con
   Call c{kOp, {q, k, v, added}, Devices::exact};
   const bool masked = added.defined() && c.needs_grad();
   AttentionBackward gradient{c.save(q), c.save(k), c.save(v), masked ? c.save(added) : Saved(),
-                             options};
-  return c.track(forward(q, k, v, added, options), std::move(gradient));
+                             {},        {},        options};
+  Tensor logsumexp;
+  if (c.needs_grad() && has_attention_backward(q.device(), q.dtype(), columns_of(q, v))) {
+    const Tensor rows = lifted(q);
+    logsumexp =
+        flambeau::empty(Dims{rows.size(0), rows.size(1), rows.size(2)}, Dtype::f32, q.device());
+  }
+  const Tensor y = forward(q, k, v, added, options, logsumexp);
+  if (logsumexp) {
+    gradient.y = c.save_output(y);
+    gradient.logsumexp = c.save(logsumexp);
+  }
+  return c.track(y, std::move(gradient));
 }
 
 }  // namespace flambeau::ops

@@ -1,0 +1,237 @@
+// Gradients of attention on devices, for half types: weights are made again from scores and the
+// logarithm of their sum, tile by tile in registers. One kernel keeps queries and goes through keys
+// for dq, another keeps keys and goes through all queries of all heads that share them for dk and
+// dv: so each sum has one order and no two blocks add to one place. The next tile arrives while
+// the one before is used.
+// Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning" (2023).
+#pragma once
+#include "kernels/attention/attention_tile.h"
+
+namespace flambeau::FLAM_TARGET {
+
+// Two operands of 64 rows that stay, and two of 32 rows at a time.
+template <class T, int kPaddedWidth> struct BackwardTile {
+  static constexpr int kWidth = kPaddedWidth, kStep = 32;
+  using Kept = HeadTile<T, kAttentionRows, kWidth>;
+  using Passing = HeadTile<T, kStep, kWidth>;
+  static constexpr int kPassingAt = 2 * Kept::kBytes, kStageBytes = 2 * Passing::kBytes,
+                       kBytes = kPassingAt + 2 * kStageBytes;
+};
+
+// fill(i, stage) begins copies, use(i, stage) comes when they are there; what was begun before
+// arrives with the first.
+template <class Tile, class Fill, class Use>
+__device__ __forceinline__ void pass_tiles(int n, unsigned char* shared, const Fill& fill,
+                                           const Use& use) {
+  const auto stage = [&](int i) { return shared + Tile::kPassingAt + i % 2 * Tile::kStageBytes; };
+  if (n > 0) fill(0, stage(0));
+  commit_copies();
+  for (int i = 0; i < n; ++i) {
+    if (i + 1 < n) fill(i + 1, stage(i + 1));
+    commit_copies();
+    wait_copies<1>();
+    __syncthreads();
+    use(i, stage(i));
+    __syncthreads();
+  }
+  wait_copies<0>();
+  __syncthreads();
+}
+
+// The rows' products of y and dy, a warp for each row.
+template <class T> __global__ void attention_delta_kernel(AttentionBackwardArgs b) {
+  const AttentionArgs& g = b.of;
+  const int64_t rows = g.batches * g.heads * g.length, warps = int64_t(gridDim.x) * blockDim.x / 32;
+  for (int64_t i = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / 32; i < rows; i += warps) {
+    const int64_t row = i % g.length, head = i / g.length % g.heads, batch = i / g.length / g.heads;
+    const auto y = head_source<T>(g.out, batch, head, g.length, g.value_width),
+               dy = head_source<T>(b.dy, batch, head, g.length, g.value_width);
+    float sum = 0;
+    for (int64_t e = threadIdx.x % 32; e < g.value_width; e += 32) {
+      sum += float(y.data[row * y.major_stride + e * y.minor_stride]) *
+             float(dy.data[row * dy.major_stride + e * dy.minor_stride]);
+    }
+    for (int d = 16; d; d >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    if (threadIdx.x % 32 == 0) b.delta[i] = sum;
+  }
+}
+
+// What the softmax of one query needs again.
+struct RowStatistics {
+  const float *logsumexp, *delta;
+  int64_t length;
+
+  __device__ RowStatistics(const AttentionBackwardArgs& b, int64_t batch, int64_t head)
+      : logsumexp(b.of.logsumexp + (batch * b.of.heads + head) * b.of.length),
+        delta(b.delta + (batch * b.of.heads + head) * b.of.length),
+        length(b.of.length) {}
+  // Queries that are not there have weights of 0.
+  __device__ float log2_sum(int64_t query) const {
+    return query < length ? logsumexp[query] * kLog2E : INFINITY;
+  }
+  __device__ float mean_slope(int64_t query) const { return query < length ? delta[query] : 0; }
+};
+
+// dq of queries [query, query + 64).
+template <class T, class Tile>
+__device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shared, int64_t batch,
+                             int64_t head, int64_t query) {
+  const AttentionArgs& g = b.of;
+  constexpr int kWidth = Tile::kWidth, kStep = Tile::kStep;
+  const int64_t kv = head / g.shared, end = query + kAttentionRows,
+                seen = g.causal && end < g.keys ? end : g.keys;
+  const auto keys = head_source<T>(g.k, batch, kv, g.keys, g.width),
+             values = head_source<T>(g.v, batch, kv, g.keys, g.value_width);
+  const ScoreRule<false> rule(g, batch, head);
+  const RowStatistics statistics(b, batch, head);
+  const int lane = int(threadIdx.x) % 32, row = int(threadIdx.x) / 32 * 16;
+  float log2_sum[2], mean[2];
+  for (int u = 0; u < 2; ++u) {
+    log2_sum[u] = statistics.log2_sum(query + row + sum_row(lane, 2 * u));
+    mean[u] = statistics.mean_slope(query + row + sum_row(lane, 2 * u));
+  }
+  FragmentSum<T> slopes[kWidth / 8] = {};
+  Tile::Kept::Along::fill(shared, head_source<T>(g.q, batch, head, g.length, g.width), query, 0);
+  Tile::Kept::Along::fill(shared + Tile::Kept::kBytes,
+                          head_source<T>(b.dy, batch, head, g.length, g.value_width), query, 0);
+  const auto fill = [&](int i, unsigned char* stage) {
+    Tile::Passing::Along::fill(stage, keys, int64_t(i) * kStep, 0);
+    Tile::Passing::Along::fill(stage + Tile::Passing::kBytes, values, int64_t(i) * kStep, 0);
+  };
+  pass_tiles<Tile>(int((seen + kStep - 1) / kStep), shared, fill, [&](int i, unsigned char* stage) {
+    FragmentSum<T> scores[kStep / 8] = {}, slope[kStep / 8] = {};
+    multiply_along<T, kAttentionRows, kStep, kWidth>(scores, shared, row, stage);
+    multiply_along<T, kAttentionRows, kStep, kWidth>(slope, shared + Tile::Kept::kBytes, row,
+                                                     stage + Tile::Passing::kBytes);
+    rule.apply(scores, query + row, int64_t(i) * kStep);
+#pragma unroll
+    for (int j = 0; j < kStep / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        slope[j].v[e] = exp2f(scores[j].v[e] - log2_sum[e / 2]) * (slope[j].v[e] - mean[e / 2]);
+      }
+    }
+    multiply_across<T, kStep, kWidth>(slopes, slope, stage);
+  });
+  const float factor[2] = {float(g.scale), float(g.scale)};
+  store_head_rows<T, kWidth>(b.dq, batch, head, query + row, g.length, g.width, slopes, factor);
+}
+
+// What dk and dv of 16 keys are summed in.
+template <class T, int kWidth> struct KeySlopes {
+  FragmentSum<T> keys[kWidth / 8] = {}, values[kWidth / 8] = {};
+};
+
+// What the queries [query, query + 32) add to the sums of the warp's keys.
+template <class T, class Tile>
+__device__ __forceinline__ void add_queries(KeySlopes<T, Tile::kWidth>& sums,
+                                            const unsigned char* shared, const unsigned char* stage,
+                                            const ScoreRule<true>& rule,
+                                            const RowStatistics& statistics, int64_t key,
+                                            int64_t query) {
+  constexpr int kWidth = Tile::kWidth, kStep = Tile::kStep;
+  const int lane = int(threadIdx.x) % 32, row = int(threadIdx.x) / 32 * 16;
+  FragmentSum<T> weights[kStep / 8] = {}, slope[kStep / 8] = {};
+  multiply_along<T, kAttentionRows, kStep, kWidth>(weights, shared, row, stage);
+  multiply_along<T, kAttentionRows, kStep, kWidth>(slope, shared + Tile::Kept::kBytes, row,
+                                                   stage + Tile::Passing::kBytes);
+  rule.apply(weights, key + row, query);
+#pragma unroll
+  for (int j = 0; j < kStep / 8; ++j) {
+#pragma unroll
+    for (int p = 0; p < 2; ++p) {
+      const int64_t q = query + 8 * j + sum_column(lane, p);
+      const float log2_sum = statistics.log2_sum(q), mean = statistics.mean_slope(q);
+#pragma unroll
+      for (int e = p; e < 4; e += 2) {
+        weights[j].v[e] = exp2f(weights[j].v[e] - log2_sum);
+        slope[j].v[e] = weights[j].v[e] * (slope[j].v[e] - mean);
+      }
+    }
+  }
+  multiply_across<T, kStep, kWidth>(sums.values, weights, stage + Tile::Passing::kBytes);
+  multiply_across<T, kStep, kWidth>(sums.keys, slope, stage);
+}
+
+// dk and dv of keys [key, key + 64), from all queries of the heads that share them.
+template <class T, class Tile>
+__device__ void key_slopes(const AttentionBackwardArgs& b, unsigned char* shared, int64_t batch,
+                           int64_t kv, int64_t key) {
+  const AttentionArgs& g = b.of;
+  constexpr int kWidth = Tile::kWidth, kStep = Tile::kStep;
+  const int row = int(threadIdx.x) / 32 * 16;
+  const int64_t first = !g.causal ? 0 : key < g.length ? key / kStep * kStep : g.length;
+  const int tiles = int((g.length - first + kStep - 1) / kStep);  // of one head
+  KeySlopes<T, kWidth> sums;
+  Tile::Kept::Along::fill(shared, head_source<T>(g.k, batch, kv, g.keys, g.width), key, 0);
+  Tile::Kept::Along::fill(shared + Tile::Kept::kBytes,
+                          head_source<T>(g.v, batch, kv, g.keys, g.value_width), key, 0);
+  const auto fill = [&](int i, unsigned char* stage) {
+    const int64_t head = kv * g.shared + i / tiles, query = first + i % tiles * int64_t(kStep);
+    Tile::Passing::Along::fill(stage, head_source<T>(g.q, batch, head, g.length, g.width), query,
+                               0);
+    Tile::Passing::Along::fill(stage + Tile::Passing::kBytes,
+                               head_source<T>(b.dy, batch, head, g.length, g.value_width), query,
+                               0);
+  };
+  pass_tiles<Tile>(int(g.shared) * tiles, shared, fill, [&](int i, unsigned char* stage) {
+    const int64_t head = kv * g.shared + i / tiles, query = first + i % tiles * int64_t(kStep);
+    add_queries<T, Tile>(sums, shared, stage, ScoreRule<true>(g, batch, head),
+                         RowStatistics(b, batch, head), key, query);
+  });
+  const float scale[2] = {float(g.scale), float(g.scale)}, one[2] = {1, 1};
+  store_head_rows<T, kWidth>(b.dk, batch, kv, key + row, g.keys, g.width, sums.keys, scale);
+  store_head_rows<T, kWidth>(b.dv, batch, kv, key + row, g.keys, g.value_width, sums.values, one);
+}
+
+template <class T, int kWidth>
+__global__ void __launch_bounds__(kAttentionThreads, 2)
+    attention_query_slopes_kernel(AttentionBackwardArgs b) {
+  FLAM_DYNAMIC_SHARED(unsigned char, shared);
+  const int64_t heads = b.of.heads, blocks = (b.of.length + kAttentionRows - 1) / kAttentionRows;
+  for (int64_t i = blockIdx.x; i < blocks * heads * b.of.batches; i += gridDim.x) {
+    const int64_t head = i / blocks;  // the last queries see most keys and come first
+    query_slopes<T, BackwardTile<T, kWidth>>(b, shared, head / heads, head % heads,
+                                             (blocks - 1 - i % blocks) * kAttentionRows);
+  }
+}
+
+template <class T, int kWidth>
+__global__ void __launch_bounds__(kAttentionThreads, 2)
+    attention_key_slopes_kernel(AttentionBackwardArgs b) {
+  FLAM_DYNAMIC_SHARED(unsigned char, shared);
+  const int64_t heads = b.of.heads / b.of.shared,
+                blocks = (b.of.keys + kAttentionRows - 1) / kAttentionRows;
+  for (int64_t i = blockIdx.x; i < blocks * heads * b.of.batches; i += gridDim.x) {
+    const int64_t head = i / blocks;
+    key_slopes<T, BackwardTile<T, kWidth>>(b, shared, head / heads, head % heads,
+                                           i % blocks * kAttentionRows);
+  }
+}
+
+template <class T, int kWidth>
+void launch_attention_backward(void* stream, const AttentionBackwardArgs& b) {
+  const auto grid = [](int64_t blocks) {
+    return dim3(unsigned(blocks < (1 << 30) ? blocks : 1 << 30));
+  };
+  const auto blocks = [](int64_t rows) { return (rows + kAttentionRows - 1) / kAttentionRows; };
+  const AttentionArgs& g = b.of;
+  const int64_t heads = g.batches * g.heads;
+  const int bytes = BackwardTile<T, kWidth>::kBytes;
+  FLAM_LAUNCH((attention_delta_kernel<T>), grid((heads * g.length + 3) / 4),
+              dim3(kAttentionThreads), 0, stream, b);
+  FLAM_LAUNCH((attention_query_slopes_kernel<T, kWidth>), grid(heads * blocks(g.length)),
+              dim3(kAttentionThreads), bytes, stream, b);
+  FLAM_LAUNCH((attention_key_slopes_kernel<T, kWidth>), grid(heads / g.shared * blocks(g.keys)),
+              dim3(kAttentionThreads), bytes, stream, b);
+}
+
+template <class T> void attention_backward_entry(void* stream, const void* p) {
+  const auto& b = *static_cast<const AttentionBackwardArgs*>(p);
+  const int64_t width = b.of.width > b.of.value_width ? b.of.width : b.of.value_width;
+  if (width <= 32) return launch_attention_backward<T, 32>(stream, b);
+  if (width <= 64) return launch_attention_backward<T, 64>(stream, b);
+  launch_attention_backward<T, 128>(stream, b);
+}
+
+}  // namespace flambeau::FLAM_TARGET

@@ -1,0 +1,140 @@
+// Attention on devices, for half types: a block takes 64 queries of one head and goes through the
+// keys by tiles, with a running maximum and sum of each row, so that no score leaves the registers.
+// The tile of values arrives while scores are made, and the next keys while values are summed.
+// Causal tiles after the last query are left out. Each row is one sum in the order of its keys.
+// Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning" (2023).
+#pragma once
+#include "kernels/attention/attention_tile.h"
+
+namespace flambeau::FLAM_TARGET {
+
+// Of heads padded to kWidth columns; the wider have their keys in smaller tiles.
+template <class T, int kPaddedWidth> struct ForwardTile {
+  static constexpr int kWidth = kPaddedWidth, kKeys = kWidth > 128 ? 32 : 64;
+  using Queries = HeadTile<T, kAttentionRows, kWidth>;
+  using Keys = HeadTile<T, kKeys, kWidth>;
+  static constexpr int kKeysAt = Queries::kBytes, kValuesAt = kKeysAt + Keys::kBytes,
+                       kBytes = kValuesAt + Keys::kBytes;
+};
+
+// What a lane keeps of its two rows: sums of values, the maximum so far, and its part of the sum of
+// weights.
+template <class T, int kWidth> struct ForwardRows {
+  FragmentSum<T> mixed[kWidth / 8] = {};
+  float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
+
+  // Scores become weights under the new maximum, what was summed before is brought there.
+  template <int kTiles> __device__ __forceinline__ void weigh(FragmentSum<T> (&scores)[kTiles]) {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      float most = top[u];
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j)
+        most = fmaxf(most, fmaxf(scores[j].v[2 * u], scores[j].v[2 * u + 1]));
+      most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
+      most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
+      const float base = most == -INFINITY ? 0 : most, shrink = exp2f(top[u] - base);
+      top[u] = most;
+      sum[u] *= shrink;
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+        for (int e = 2 * u; e < 2 * u + 2; ++e) {
+          scores[j].v[e] = exp2f(scores[j].v[e] - base);
+          sum[u] += scores[j].v[e];
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < kWidth / 8; ++n) {
+        mixed[n].v[2 * u] *= shrink;
+        mixed[n].v[2 * u + 1] *= shrink;
+      }
+    }
+  }
+
+  // The sums of weights of whole rows.
+  __device__ __forceinline__ void finish() {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      sum[u] += __shfl_xor_sync(0xffffffffu, sum[u], 1);
+      sum[u] += __shfl_xor_sync(0xffffffffu, sum[u], 2);
+    }
+  }
+};
+
+// Queries [query, query + 64) of one head.
+template <class T, class Tile>
+__device__ void attend_queries(const AttentionArgs& g, unsigned char* shared, int64_t batch,
+                               int64_t head, int64_t query) {
+  const int64_t kv = head / g.shared, end = query + kAttentionRows,
+                seen = g.causal && end < g.keys ? end : g.keys;
+  const ScoreRule<false> rule(g, batch, head);
+  const int lane = int(threadIdx.x) % 32, row = int(threadIdx.x) / 32 * 16;
+  const auto keys = head_source<T>(g.k, batch, kv, g.keys, g.width);
+  const auto values = head_source<T>(g.v, batch, kv, g.keys, g.value_width);
+  ForwardRows<T, Tile::kWidth> rows;
+  Tile::Queries::Along::fill(shared, head_source<T>(g.q, batch, head, g.length, g.width), query, 0);
+  Tile::Keys::Along::fill(shared + Tile::kKeysAt, keys, 0, 0);
+  commit_copies();
+  for (int64_t key = 0; key < seen; key += Tile::kKeys) {
+    wait_copies<0>();
+    __syncthreads();  // the keys are there, and the values before have been read by all
+    Tile::Keys::Along::fill(shared + Tile::kValuesAt, values, key, 0);
+    commit_copies();
+    FragmentSum<T> scores[Tile::kKeys / 8] = {};
+    multiply_along<T, kAttentionRows, Tile::kKeys, Tile::kWidth>(scores, shared, row,
+                                                                 shared + Tile::kKeysAt);
+    rule.apply(scores, query + row, key);
+    wait_copies<0>();
+    __syncthreads();  // the values are there, and the keys have been read by all
+    if (key + Tile::kKeys < seen)
+      Tile::Keys::Along::fill(shared + Tile::kKeysAt, keys, key + Tile::kKeys, 0);
+    commit_copies();
+    rows.weigh(scores);
+    multiply_across<T, Tile::kKeys, Tile::kWidth>(rows.mixed, scores, shared + Tile::kValuesAt);
+  }
+  rows.finish();
+  const float factor[2] = {rows.sum[0] == 0 ? 0 : 1 / rows.sum[0],
+                           rows.sum[1] == 0 ? 0 : 1 / rows.sum[1]};
+  store_head_rows<T, Tile::kWidth>(g.out, batch, head, query + row, g.length, g.value_width,
+                                   rows.mixed, factor);
+  if (!g.logsumexp || lane % 4 != 0) return;
+  for (int u = 0; u < 2; ++u) {
+    const int64_t at = query + row + sum_row(lane, 2 * u);
+    if (at >= g.length) continue;
+    // A row that sees no key has weights of 0 backward, too.
+    g.logsumexp[(batch * g.heads + head) * g.length + at] =
+        rows.sum[u] == 0 ? INFINITY : (rows.top[u] + log2f(rows.sum[u])) * kLn2;
+  }
+}
+
+// Blocks of one head follow each other, the last queries, which see most keys, first.
+template <class T, int kWidth>
+__global__ void __launch_bounds__(kAttentionThreads, 2) attention_forward_kernel(AttentionArgs g) {
+  FLAM_DYNAMIC_SHARED(unsigned char, shared);
+  const int64_t blocks = (g.length + kAttentionRows - 1) / kAttentionRows;
+  for (int64_t i = blockIdx.x; i < blocks * g.heads * g.batches; i += gridDim.x) {
+    const int64_t head = i / blocks;
+    attend_queries<T, ForwardTile<T, kWidth>>(g, shared, head / g.heads, head % g.heads,
+                                              (blocks - 1 - i % blocks) * kAttentionRows);
+    __syncthreads();
+  }
+}
+
+template <class T, int kWidth> void launch_attention_forward(void* stream, const AttentionArgs& g) {
+  const int64_t blocks = (g.length + kAttentionRows - 1) / kAttentionRows * g.heads * g.batches;
+  FLAM_LAUNCH((attention_forward_kernel<T, kWidth>),
+              dim3(unsigned(blocks < (1 << 30) ? blocks : 1 << 30)), dim3(kAttentionThreads),
+              (ForwardTile<T, kWidth>::kBytes), stream, g);
+}
+
+template <class T> void attention_entry(void* stream, const void* p) {
+  const AttentionArgs& g = *static_cast<const AttentionArgs*>(p);
+  const int64_t width = g.width > g.value_width ? g.width : g.value_width;
+  if (width <= 32) return launch_attention_forward<T, 32>(stream, g);
+  if (width <= 64) return launch_attention_forward<T, 64>(stream, g);
+  if (width <= 128) return launch_attention_forward<T, 128>(stream, g);
+  launch_attention_forward<T, 256>(stream, g);
+}
+
+}  // namespace flambeau::FLAM_TARGET
