@@ -26,7 +26,9 @@ __device__ void multiply_plain(FragmentSum<T>& d, const FragmentA<T>& a, const F
   using S = typename FragmentTraits<T>::Sum;
   const int lane = int(threadIdx.x) % 32, group = lane / 4, place = lane % 4;
   const unsigned all = 0xffffffffu;
+#pragma unroll
   for (int h = 0; h < FragmentTraits<T>::kRegisters; ++h) {
+#pragma unroll 1  // a product has many of these
     for (int j = 0; j < 4; ++j) {
       const auto top = __shfl_sync(all, a.r[2 * h], group * 4 + j),
                  low = __shfl_sync(all, a.r[2 * h + 1], group * 4 + j),
