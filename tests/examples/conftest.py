@@ -19,7 +19,13 @@ def pytest_addoption(parser):
 
 def pytest_collection_modifyitems(config, items):
     on_gpus = config.getoption("--device") != "cpu"
-    others = [item for item in items if ("gpus" in item.fixturenames) != on_gpus]
+    chosen = config.getoption("--language")
+    other = {"in_python", "in_c"} - {f"in_{chosen}"} if chosen else set()
+    others = [
+        item
+        for item in items
+        if ("gpus" in item.fixturenames) != on_gpus or other & set(item.fixturenames)
+    ]
     items[:] = [item for item in items if item not in others]
     config.hook.pytest_deselected(items=others)
 
@@ -53,3 +59,15 @@ def languages(request, tmp_path_factory):
 def writers(request, tmp_path_factory):
     """The program that learns to write, in every language: name and command."""
     return in_every_language("chars", tmp_path_factory.mktemp("chars"), request.config)
+
+
+@pytest.fixture
+def in_python():
+    """Of a test of programs that are in Python only."""
+
+
+@pytest.fixture(scope="session")
+def in_c(tmp_path_factory):
+    """The GPT in C, as a command."""
+    program = tmp_path_factory.mktemp("gpt") / "gpt"
+    return [programs.compile_c(programs.ROOT / "examples/c/gpt.c", program)]

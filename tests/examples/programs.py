@@ -36,6 +36,7 @@ def run(command: list, *, fails: bool = False, **env: str) -> str:
         env=environment(**env),
         capture_output=True,
         text=True,
+        errors="replace",  # bytes that a model has written
         timeout=600,
         check=False,
     )
@@ -46,7 +47,7 @@ def run(command: list, *, fails: bool = False, **env: str) -> str:
 def compile_c(source: Path, program: Path) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc")
     assert compiler, "no C compiler"
-    run([compiler, *STRICT, f"-I{ROOT / 'include'}", source, "-ldl", "-o", program])
+    run([compiler, *STRICT, f"-I{ROOT / 'include'}", source, "-ldl", "-lm", "-o", program])
     return program
 
 

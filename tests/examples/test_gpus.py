@@ -4,6 +4,7 @@ language learns there as on the cpu.
 """
 
 import pytest
+import zoo
 from programs import accuracy, run
 from test_chars import losses
 
@@ -31,3 +32,29 @@ def test_every_language_learns_to_write(gpus, writers, tmp_path):
         both = [losses(run([*command, *options, "--length", "4", *o], **env)) for o, env in runs]
         assert len(both[0]) == 2, f"{name}: {both}"
         assert both[0] == pytest.approx(both[1], rel=1e-2), f"{name}: {both}"
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("name", ["gpt2", "resnet50", "lstm"])
+def test_models_learn_alike(gpus, in_python, tmp_path, name, dtype):
+    """Two steps: the second one's loss follows from the first one's gradients."""
+    text = tmp_path / "text.txt"
+    text.write_text(zoo.TEXT)
+    more = ["--steps", "2", "--dtype", dtype, "--warmup", "0"]
+    more += ["--dropout", "0"] if name == "lstm" else []
+    more += ["--width", "2", "--count", "20"] if name == "resnet50" else ["--length", "1"]
+    found, wanted = (zoo.train(name, text, *more, *o, **env) for o, env in (([], gpus), (CPU, {})))
+    assert "device   cuda" in found
+    near = 1e-3 if dtype == "f32" else 2e-2
+    assert zoo.numbers(found) == pytest.approx(zoo.numbers(wanted), rel=near)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_the_gpt_in_c_learns_alike(gpus, in_c, tmp_path, dtype):
+    text = tmp_path / "text.txt"
+    text.write_text(zoo.TEXT)
+    command = [*in_c, *zoo.options("gpt2", text, "--steps", "2", "--dtype", dtype, "--length", "1")]
+    found, wanted = run(command, **gpus), run([*command, *CPU])
+    assert "device   cuda" in found
+    near = 1e-3 if dtype == "f32" else 2e-2
+    assert zoo.numbers(found) == pytest.approx(zoo.numbers(wanted), rel=near)
