@@ -62,15 +62,26 @@ def codes_of(args):
     return torch.from_numpy(codes)
 
 
+def wide(codes):
+    """Tokens as the model takes them, from 16 bits without a sign."""
+    return codes.long() & 0xFFFF
+
+
+def check_words(codes, vocabulary):
+    """Refuses tokens that the model does not know, before it would meet one."""
+    for part in codes.split(2**24):
+        largest = wide(part).max().item()
+        if largest >= vocabulary:
+            raise ValueError(
+                f"the tokens go up to {largest}, and the model knows those below {vocabulary}; "
+                f"give --vocabulary {largest + 1} or more, or other tokens"
+            )
+
+
 def windows(codes, context):
     """Windows one after the other, and the same ones a token later: [n, context]."""
     used = (len(codes) - 1) // context * context
     return TensorDataset(*(codes[i : i + used].view(-1, context) for i in (0, 1)))
-
-
-def wide(codes):
-    """Tokens as the model takes them, from 16 bits without a sign."""
-    return codes.long() & 0xFFFF
 
 
 @torch.no_grad()
@@ -128,8 +139,9 @@ def main():
     job = training.Job(args)
     model = build(job, args)
     codes, sizes = codes_of(args), model.sizes
+    check_words(codes, sizes.vocabulary)
     parameters = sum(p.numel() for p in model.parameters())
-    job.say(f"device   {job.device}, {job.world} process(es), {args.dtype}")
+    job.say(f"device   {job}")
     job.say(f"model    GPT-2, {sizes.layers} layers, width {sizes.width}, {parameters} parameters")
 
     kept = len(codes) * 9 // 10  # the rest is held out

@@ -139,7 +139,7 @@ def main():
     codes, vocabulary = words_of(args)
     model = WordModel(len(vocabulary), args.width, args.layers, args.dropout)
     parameters = sum(p.numel() for p in model.parameters())
-    job.say(f"device   {job.device}, {job.world} process(es), {args.dtype}")
+    job.say(f"device   {job}")
     job.say(
         f"model    LSTM, {args.layers} layers, {len(vocabulary)} words, {parameters} parameters"
     )

@@ -164,7 +164,7 @@ def main():
     if args.channels_last:
         model = model.to(memory_format=torch.channels_last)
     parameters = sum(p.numel() for p in model.parameters())
-    job.say(f"device   {job.device}, {job.world} process(es), {args.dtype}")
+    job.say(f"device   {job}")
     job.say(f"model    ResNet, {args.blocks} blocks, {parameters} parameters")
 
     kept = len(images) * 9 // 10  # the rest is held out

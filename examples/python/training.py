@@ -98,6 +98,10 @@ class Job:
         self.world = dist.get_world_size() if shared else 1
         torch.manual_seed(args.seed)
 
+    def __str__(self):
+        processes = f"{self.world} processes" if self.world > 1 else "1 process"
+        return f"{self.device}, {processes}, {self.named}"
+
     def autocast(self):
         """The scope in which products are made in the dtype that was asked for."""
         lower = self.dtype != torch.float32

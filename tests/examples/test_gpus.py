@@ -42,7 +42,7 @@ def test_models_learn_alike(gpus, in_python, tmp_path, name, dtype):
     text.write_text(zoo.TEXT)
     more = ["--steps", "2", "--dtype", dtype, "--warmup", "0"]
     more += ["--dropout", "0"] if name == "lstm" else []
-    more += ["--width", "2", "--count", "20"] if name == "resnet50" else ["--length", "1"]
+    more += ["--width", "2", "--size", "8"] if name == "resnet50" else ["--length", "1"]
     found, wanted = (zoo.train(name, text, *more, *o, **env) for o, env in (([], gpus), (CPU, {})))
     assert "device   cuda" in found
     near = 1e-3 if dtype == "f32" else 2e-2
