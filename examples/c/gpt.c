@@ -535,7 +535,8 @@ int main(int argc, char **argv) {
   for (long i = 0; i < count_of(&m); ++i) parameters += flam_tensor_numel(parameter(&m, i));
   printf("model    GPT-2, %ld layers, width %ld, %ld parameters\n", m.layers, m.width,
          (long)parameters);
-  windows w = new_windows(text, size * 9 / 10, context, o.seed);
+  const int64_t tenth = size - size * 9 / 10, window = context + 1;
+  windows w = new_windows(text, size - (tenth > window ? tenth : window), context, o.seed);
   train(&m, &w, device, strcmp(o.dtype, "f32") == 0 ? FLAM_F32 : FLAM_BF16, &o);
   if (o.save) save(&m, o.save);
   write_text(&m, text, device, &o);

@@ -144,7 +144,7 @@ def main():
     job.say(f"device   {job}")
     job.say(f"model    GPT-2, {sizes.layers} layers, width {sizes.width}, {parameters} parameters")
 
-    kept = len(codes) * 9 // 10  # the rest is held out
+    kept = min(len(codes) * 9 // 10, len(codes) - args.context - 1)  # the rest is held out
     data, held_out = windows(codes[:kept], args.context), windows(codes[kept:], args.context)
     each = args.batch_size * args.accumulate
     sampler = training.Passes(len(data), args.steps * each, job, args.seed)

@@ -121,6 +121,8 @@ def read(folder, classes):
             f"{folder}/labels.npy is {labels.dtype} {list(labels.shape)}; "
             f"it must be integers [{len(images)}], one for each image"
         )
+    if len(images) < 10:
+        raise ValueError(f"{folder}/images.npy has {len(images)} images; ten are the least")
     if not 0 <= labels.min() <= labels.max() < classes:
         raise ValueError(
             f"{folder}/labels.npy has classes from {labels.min()} to {labels.max()}; "

@@ -105,6 +105,7 @@ def test_weights_are_the_public_checkpoint_s(text, tmp_path):
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_the_gpt_in_c_learns_the_same_weights(in_c, dtype, text, tmp_path):
     more = ["--steps", "8", "--dtype", dtype, "--layers", "2"]
+    more += ["--context", "250"] if dtype == "bf16" else []  # few windows, of which one is held out
     written = {}
     for language, command in ("python", python_program("gpt2")), ("c", in_c):
         weights = tmp_path / f"{language}.safetensors"
