@@ -33,7 +33,8 @@ Communicator::Communicator(const flam_dist_members& members)
 }
 
 void Communicator::connect(const flam_dist_members& members) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(members.timeout_ms);
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(members.timeout_ms);
   const Mesh* connecting = mesh_.get();
   try {
     within(deadline, [&] {

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "kernels/access.h"
-#include "kernels/product/batch.h"
 #include "kernels/gemm/precision.h"
+#include "kernels/product/batch.h"
 #include "kernels/product/library.h"
 
 namespace flambeau {
