@@ -204,6 +204,7 @@ static model new_model(const options *o, flam_device device) {
     load(&m, o->weights);
   else
     initialize(&m, o->seed);
+  if (!m.heads) m.heads = m.width < 64 ? 1 : m.width / 64; /* as of GPT-2's four sizes */
   if (m.width % m.heads) fail("--heads", "must divide the width");
   for (long i = 0; i < count_of(&m); ++i) {
     flam_tensor *p = flam_to(parameter(&m, i), FLAM_F32, device, NULL);
@@ -460,7 +461,9 @@ static void set(const setting *s, const char *value) {
   if (*end || end == value || errno)
     usage(s->name, s->number ? "needs a number" : "needs a whole number");
   if (s->number ? !(*s->number >= 0) : *s->whole < s->least)
-    usage(s->name, s->least ? "must be at least 1" : "must not be negative");
+    usage(s->name, s->least > 1 ? "must be at least 2"
+                   : s->least   ? "must be at least 1"
+                                : "must not be negative");
 }
 
 static options arguments(int argc, char **argv) {
@@ -473,7 +476,6 @@ static options arguments(int argc, char **argv) {
                .report = 10,
                .context = 64,
                .layers = 4,
-               .heads = 4,
                .width = 128,
                .length = 400,
                .lr = 3e-3,
@@ -487,7 +489,7 @@ static options arguments(int argc, char **argv) {
       {"--steps", .whole = &o.steps, .least = 1},
       {"--batch-size", .whole = &o.batch_size, .least = 1},
       {"--report", .whole = &o.report, .least = 1},
-      {"--context", .whole = &o.context, .least = 1},
+      {"--context", .whole = &o.context, .least = 2},
       {"--layers", .whole = &o.layers, .least = 1},
       {"--heads", .whole = &o.heads, .least = 1},
       {"--width", .whole = &o.width, .least = 1},

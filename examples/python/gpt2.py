@@ -18,7 +18,7 @@ import rates
 import training
 from flambeau.safetensors import save_file
 from flambeau.utils.data import DataLoader, TensorDataset
-from gpt2_model import GPT2, Sizes, to_public
+from gpt2_model import GPT2, Sizes, heads_of, to_public
 from training import at_least
 
 # GPT-2's vocabulary begins with the 256 bytes, those that print first: so a text is tokens of the
@@ -37,7 +37,7 @@ def arguments():
     p.add_argument("--tokens", help="learnt instead of a text: 16-bit numbers, little-endian")
     p.add_argument("--weights", help="safetensors of a public checkpoint, or what --save wrote")
     p.add_argument("--layers", type=at_least(1), default=12)
-    p.add_argument("--heads", type=at_least(1), default=12)
+    p.add_argument("--heads", type=at_least(1), help="default: width / 64, as in GPT-2")
     p.add_argument("--width", type=at_least(1), default=768)
     p.add_argument("--context", type=at_least(2), default=1024, help="tokens of a window")
     p.add_argument("--vocabulary", type=at_least(256), help="default: 50257 with --tokens, or 256")
@@ -129,7 +129,8 @@ def build(job, args):
         args.context = min(args.context, model.sizes.context)
     else:
         vocabulary = args.vocabulary or (50257 if args.tokens else len(BYTES))
-        sizes = Sizes(vocabulary, args.context, args.layers, args.heads, args.width, args.dropout)
+        heads = args.heads or heads_of(args.width)
+        sizes = Sizes(vocabulary, args.context, args.layers, heads, args.width, args.dropout)
         model = GPT2(sizes).initialize(args.seed)
     return model.to(job.device)
 

@@ -116,8 +116,8 @@ class GPT2(nn.Module):
 
     @classmethod
     def load(cls, path, heads, dropout):
-        """The model of a checkpoint, whose sizes are those of its tensors; the number of heads is
-        not in it."""
+        """The model of a checkpoint, whose sizes are those of its tensors, but for the number of
+        heads."""
         state = from_public(load_file(path))
         missing = {"wte.weight", "wpe.weight", "ln_f.weight"} - state.keys()
         if missing:
@@ -133,7 +133,13 @@ def sizes_of(state, heads, dropout):
     """The sizes of the model whose weights these are."""
     vocabulary, width = state["wte.weight"].shape
     layers = len({name.split(".")[1] for name in state if name.startswith("h.")})
+    heads = heads or heads_of(width)
     return Sizes(vocabulary, len(state["wpe.weight"]), layers, heads, width, dropout)
+
+
+def heads_of(width):
+    """How many a GPT-2 of this width has, whichever of its four sizes it is."""
+    return max(width // 64, 1)
 
 
 def _turned(state):

@@ -85,8 +85,8 @@ def words_of(args):
     """The text as codes, int64 [n], and the words that they stand for."""
     lines = Path(args.text).read_text(errors="replace").splitlines()
     text = [word for line in lines for word in (*line.split(), END)]
-    frequent = [w for w, _ in Counter(text).most_common(args.vocabulary - 1) if w != RARE]
-    vocabulary = [RARE, *frequent]
+    counts = Counter(word for word in text if word not in (RARE, END))
+    vocabulary = [RARE, END, *(word for word, _ in counts.most_common(args.vocabulary - 2))]
     code = {word: i for i, word in enumerate(vocabulary)}
     return torch.tensor([code.get(word, 0) for word in text]), vocabulary
 

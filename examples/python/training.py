@@ -48,6 +48,8 @@ def weights_file(text):
     """The name of a file for weights, checked before anything is trained."""
     if not text.endswith(".safetensors"):
         raise argparse.ArgumentTypeError(f"{text} does not end with .safetensors")
+    if not os.path.isdir(os.path.dirname(text) or "."):
+        raise argparse.ArgumentTypeError(f"the directory of {text} does not exist")
     return text
 
 
@@ -96,6 +98,7 @@ class Job:
         shared = dist.is_initialized()
         self.rank = dist.get_rank() if shared else 0
         self.world = dist.get_world_size() if shared else 1
+        self.seed = args.seed
         torch.manual_seed(args.seed)
 
     def __str__(self):
@@ -109,6 +112,8 @@ class Job:
 
     def everywhere(self, model):
         """The model on the job's device, with gradients averaged over its processes."""
+        if self.rank:  # dropout of its own; the model was drawn alike
+            torch.manual_seed(self.seed + self.rank)
         model = model.to(self.device)
         return DistributedDataParallel(model) if self.world > 1 else model
 
@@ -207,6 +212,12 @@ class Training:
             raise ValueError(
                 f"--checkpoint {self.args.checkpoint} holds a training of {self.begun} steps; add "
                 "--resume to go on with it, or name another directory"
+            )
+        steps = self.state.setdefault("steps", self.args.steps)
+        if steps != self.args.steps:
+            raise ValueError(
+                f"--checkpoint {self.args.checkpoint} holds a training of --steps {steps}, whose "
+                "learning rates and data end there; give the same, or another directory"
             )
         self.job.say(f"begins at step {self.begun} of {self.args.steps}")
 

@@ -434,7 +434,7 @@ flam_work_wait(const flam_work *work, double timeout FLAM_DEFAULT(-1));
 typedef struct flam_interrupt_callback {
   size_t struct_size; /* sizeof(flam_interrupt_callback) */
   void *user; /* handed to the functions below */
-  /* Asked four times a second by a wait for other ranks, of works and inside of other calls.
+  /* Asked four times a second by a wait for other ranks.
    * Returns FLAM_OK, or records with flam_error_set and returns FLAM_ERROR_CALLBACK: then the call
    * that waits fails with that. What it waited for goes on. */
   flam_status (*check)(void *user);
@@ -442,7 +442,8 @@ typedef struct flam_interrupt_callback {
 } flam_interrupt_callback;
 
 /** Has waits for other ranks ask the program whether they shall end, those of the thread that calls
- * this, in place of any other. A call of data parallel training that ends so has not done all of
+ * this, in place of any other: of works, and of data parallel training; not those in which groups
+ * and stores find each other. A call of data parallel training that ends so has not done all of
  * its part: the other ranks may wait for the rest, and the next call says so.
  *
  * - `callback`: its functions; copied. `drop` is called also where this call fails. `NULL`: nobody

@@ -3,7 +3,6 @@
 #include "base/interrupt.h"
 
 #include <mutex>
-#include <thread>
 #include <utility>
 
 namespace flambeau {
@@ -12,17 +11,21 @@ namespace {
 struct Place {
   std::mutex mutex;
   std::shared_ptr<InterruptSource> source;
-  std::thread::id asks;
+  uint64_t setting = 0;  // counts them
 };
 Place& place() {
   static Place& made = *new Place;  // leaked: threads may wait while statics are torn down
   return made;
 }
 
+FLAM_THREAD_LOCAL uint64_t t_setting = 0;  // that which this thread made
+
+// Other threads take no lock, which a forked child may find taken.
 std::shared_ptr<InterruptSource> source_of_this_thread() {
+  if (!t_setting) return nullptr;
   Place& p = place();
   const std::lock_guard lock(p.mutex);
-  return p.asks == std::this_thread::get_id() ? p.source : nullptr;
+  return p.setting == t_setting ? p.source : nullptr;
 }
 
 }  // namespace
@@ -30,7 +33,7 @@ std::shared_ptr<InterruptSource> source_of_this_thread() {
 void set_interrupt_source(std::shared_ptr<InterruptSource> source) {
   Place& p = place();
   const std::lock_guard lock(p.mutex);
-  p.asks = source ? std::this_thread::get_id() : std::thread::id();
+  t_setting = ++p.setting;
   std::swap(p.source, source);
 }  // the one before ends after the lock, as a parameter
 

@@ -131,7 +131,7 @@ void ddp_set_divisor(flam_ddp* ddp, double divisor) {
 void ddp_shadow(flam_ddp* ddp) { of(ddp).shadow(); }
 
 void ddp_broadcast(flam_ddp* ddp, TensorsView tensors, int64_t root) {
-  dist::broadcast_all(of(ddp).group(), tensors, int(std::clamp<int64_t>(root, -1, INT32_MAX)));
+  of(ddp).broadcast(tensors, int(std::clamp<int64_t>(root, -1, INT32_MAX)));
 }
 
 size_t ddp_bucket_count(const flam_ddp* ddp) { return of(ddp).bucket_count(); }

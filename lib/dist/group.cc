@@ -80,7 +80,7 @@ void Group::check_process() const {
   throw Error(Code::unsupported,
               cat_text("the group \"", options_.name, "\" stayed in the process that was forked"),
               "its connections and its threads are there",
-              "make another one in the child: destroy_process_group(), then init_process_group()");
+              "end it in the child and make another one there");
 }
 
 // Who destroys a group waits for no other rank: what is still under way is ended.
@@ -312,9 +312,11 @@ Ref<Work> Group::run(Call call, bool async) {
   auto work = make_ref<Work>();
   std::unique_lock lock(mutex_);
   throw_if_over();
-  Task task{++sequence_, std::move(call), work, {}, Origin::here(), timeout()};
   // What runs here cannot be left before its end.
   const bool here = !async && !busy_ && queue_.empty() && !asks_for_interrupts();
+  // First: where the system gives no thread, nothing was called.
+  if (!here && !thread_.joinable()) thread_ = std::thread([this] { this->work(); });
+  Task task{++sequence_, std::move(call), work, {}, Origin::here(), timeout()};
   if (here) {
     busy_ = true;
     lock.unlock();
@@ -324,8 +326,6 @@ Ref<Work> Group::run(Call call, bool async) {
     changed_.notify_all();
   } else {
     task.before = after_operands(task.call);
-    // First: where the system gives no thread, nothing is left for one to do.
-    if (!thread_.joinable()) thread_ = std::thread([this] { this->work(); });
     queue_.push_back(std::move(task));
     changed_.notify_all();
   }

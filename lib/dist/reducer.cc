@@ -63,6 +63,15 @@ struct Reducer::Pass {
   }
 };
 
+// Of calls that all ranks make: where Ctrl-C has ended the wait for one, the rest is missing here.
+struct Reducer::Whole {
+  Reducer* const reducer;
+  const uint64_t interrupts = t_interrupts;
+  ~Whole() {
+    if (interrupts != t_interrupts) reducer->in_flight_ = reducer->failed_ = true;
+  }
+};
+
 Reducer::Reducer(Ref<Group> group, const Named& given, std::vector<Tensor> buffers,
                  const ReducerOptions& options)
     : group_(std::move(group)),
@@ -169,7 +178,7 @@ void Reducer::refuse_unfinished() const {
   if (!in_flight_) return;
   group_->check_goes_on();
   if (failed_)
-    throw Error(Code::autograd, "the last backward pass ended by an error",
+    throw Error(Code::autograd, "the last pass ended by an error",
                 "gradients that it did not get to were not reduced; the other ranks may wait",
                 "start all ranks again, from the last checkpoint");
   std::string indices, names;
@@ -203,12 +212,16 @@ void Reducer::agree_on_order() {
 }
 
 void Reducer::prepare_forward() {
-  if (modes.grad && synchronizing_) {
-    refuse_unfinished();
-    if (rebuild_due_) agree_on_order();
-  }
+  if (modes.grad && synchronizing_) refuse_unfinished();
+  const Whole whole{this};
+  if (modes.grad && synchronizing_ && rebuild_due_) agree_on_order();
   if (options_.broadcast_buffers && sync_buffers_ && group_->size() > 1 && !buffers_.empty())
     broadcast_all(*group_, buffers_, 0);
+}
+
+void Reducer::broadcast(TensorsView buffers, int root) {
+  const Whole whole{this};
+  broadcast_all(*group_, buffers, root);
 }
 
 void Reducer::prepare_backward(TensorsView outputs) {
@@ -326,13 +339,13 @@ void Reducer::finish() {
   const GradMode off(false);
   struct Ended {  // also where a reduction failed: the group then says so at every call
     Reducer* reducer;
-    const uint64_t interrupts = t_interrupts;
     ~Ended() {
       reducer->forget_pass();
-      reducer->in_flight_ = reducer->failed_ = interrupts != t_interrupts;  // the group goes on
       reducer->expecting_ = reducer->first_static_ = false;
     }
-  } const ended{this};
+  };
+  const Whole whole{this};  // after what is forgotten
+  const Ended ended{this};
   if (!buckets_.back().pending) launch(buckets_.size() - 1);
   if (tracks_use()) reduce_used();
   for (Bucket& b : buckets_) finish_bucket(b);
@@ -371,6 +384,7 @@ void Reducer::give_back(size_t i, const Tensor& view) {
 
 void Reducer::shadow() {
   const GradMode off(false);
+  const Whole whole{this};
   if (rebuild_due_) agree_on_order();
   forget_pass();
   first_static_ = static_graph_ && awaited_.empty();

@@ -44,6 +44,8 @@ class Reducer final : public RefCounted {
           const ReducerOptions& options);
 
   void prepare_forward();
+  // Buffers, from the rank `root` of the group.
+  void broadcast(TensorsView buffers, int root);
   void prepare_backward(TensorsView outputs);
   // Whether gradients of the forwards to come are reduced; else they stay this rank's own.
   void set_synchronizing(bool on) { synchronizing_ = on; }
@@ -64,6 +66,7 @@ class Reducer final : public RefCounted {
  private:
   class Arrived;
   struct Pass;
+  struct Whole;
   ~Reducer() override;
   void install_hooks();
   void build(std::span<const size_t> order);

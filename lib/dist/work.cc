@@ -13,11 +13,13 @@ namespace flambeau::dist {
 using Clock = std::chrono::steady_clock;
 
 bool Work::done() {
+  if (process_.left()) return over_;
   const std::lock_guard lock(mutex_);
   return over_;
 }
 
 int Work::source() const {
+  if (process_.left()) return source_;
   const std::lock_guard lock(mutex_);
   return source_;
 }

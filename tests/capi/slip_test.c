@@ -267,6 +267,21 @@ static flam_status finish(void *user, void *pending, flam_tensor **out_reduced) 
   return FLAM_OK;
 }
 
+static flam_status check(void *user) {
+  (void)user;
+  slip();
+  return FLAM_OK;
+}
+
+static void test_waits(void) {
+  flam_group *group = flam_group_new(flam_store_hash(), 0, 1, NULL);
+  TABLE(flam_interrupt_callback, asked);
+  asked.check = check;
+  CHECK(flam_set_interrupt_callback(&asked) == FLAM_OK);
+  SLIPS(flam_work_wait(flam_group_recv(group, vector(1, 2), NULL), -1)); /* nobody sends */
+  CHECK(flam_set_interrupt_callback(NULL) == FLAM_OK);
+}
+
 static void test_processes(void) {
   flam_store *store = flam_store_hash();
   flam_group *group = flam_group_new(store, 0, 1, NULL);
@@ -299,6 +314,7 @@ int main(void) {
   test_saved_values();
   test_training();
   test_processes();
+  test_waits();
   test_data(0);
   test_data(2);
   CHECK(flam_frame_pop(all) == FLAM_OK);

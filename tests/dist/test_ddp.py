@@ -170,7 +170,7 @@ def test_unused_parameters_and_accumulation():
         assert found["static"] == [3, 2, None, None]
         assert f"did not receive grad for rank {rank}: b.weight, b.bias" in found["error"]
         assert "Expected to have finished reduction in the prior iteration" in found["error"]
-        assert "the last backward pass ended by an error" in found["failed"]
+        assert "the last pass ended by an error" in found["failed"]
         assert "were not used" not in found["failed"]
         assert found["no_sync"] == [own, 2, own, 2]
         assert found["after no_sync"] == [6, 4, 6, 4]

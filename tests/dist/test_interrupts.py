@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +15,21 @@ from tests.dist import ranks
 SOON = 10  # seconds, of a machine that does other things too; every call may take half an hour
 
 
+def interrupt_a_wait():
+    """Sends the signal once the main thread has slept for a while: it waits then."""
+    slept = 0
+    while slept < 6:
+        time.sleep(0.05)
+        stat = Path(f"/proc/self/task/{os.getpid()}/stat").read_text()
+        slept = slept + 1 if stat.rpartition(")")[2].split()[0] == "S" else 0
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 @contextlib.contextmanager
-def interrupts(after=0.3):
+def interrupts():
     """The block waits, until a signal comes."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Thread(target=interrupt_a_wait, daemon=True).start()
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         yield
@@ -73,25 +84,45 @@ def test_a_wait_ends_and_not_what_is_waited_for():
     ranks.values(calls, 2)
 
 
-def passes(rank, size, options):
-    torch, dist, store = begin()
+def coupled(torch, options):
     nn = torch.nn
-    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
-    model.register_buffer("alike", torch.zeros(1))
-    ddp = nn.parallel.DistributedDataParallel(model, **options)
-    x = torch.ones(2, 3)
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+    return nn.parallel.DistributedDataParallel(model, **options)
+
+
+OVER = "the last pass ended by an error"
+
+
+def forwards(rank, size, behind):
+    """An interrupt in the forward that sends buffers of two dtypes, or agrees on the buckets."""
+    torch, dist, store = begin()
+    ddp, x = coupled(torch, {}), torch.ones(2, 3)
+    for _ in range(behind):
+        ddp(x).sum().backward()
     if rank == 1:  # which gets what rank 0 has
         with interrupts():
+            ddp(x)
+        with pytest.raises(RuntimeError, match=OVER):
             ddp(x)
         store.set("forward", "")
     else:
         store.wait(["forward"])
-        ddp(x)
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("behind", [0, 1])
+def test_a_forward_ends_and_the_next_one_says_so(behind):
+    ranks.values(forwards, 2, behind)
+
+
+def passes(rank, size, options):
+    torch, dist, store = begin()
+    ddp, x = coupled(torch, options), torch.ones(2, 3)
     loss = ddp(x).sum()
     if rank == 0:
         with interrupts():
             loss.backward()
-        with pytest.raises(RuntimeError, match="the last backward pass ended by an error"):
+        with pytest.raises(RuntimeError, match=OVER):
             ddp(x)
         store.set("backward", "")
         if not options:  # the gradients of this rank still go to the other

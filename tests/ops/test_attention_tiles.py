@@ -158,3 +158,37 @@ def test_threads_do_not_change_bits(device, batch_of):
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(a, b) for a, b in zip(*results))
+
+
+@pytest.mark.parametrize("value", [-1e9, "least"], ids=str)
+@pytest.mark.parametrize(
+    "dtype", list(TOLERANCE)[1:], ids=str
+)  # in f64 -1e9 leaves scores as they are
+def test_keys_that_a_finite_mask_hides_alike_count_alike(dtype, value, device):
+    """As in a batch that is padded on the left: what a row sees is the mean of all values."""
+    value = torch.finfo(dtype).min if value == "least" else value
+    q, k, v, dy = (torch.randn(1, 2, 40, 16).to(dtype).to(device) for _ in range(4))
+    for t in (q, k, v):
+        t.requires_grad_()
+    value = max(value, torch.finfo(dtype).min)
+    mask = torch.full((40, 40), value)
+    y = torch.nn.functional.scaled_dot_product_attention(q, k, v, mask.to(dtype).to(device))
+    y.backward(dy)
+    close = {"rtol": 0, "atol": TOLERANCE[dtype]}
+    if value < -1e6:  # beside it scores are nothing
+        torch.testing.assert_close(y, v.mean(2, keepdim=True).expand_as(y), **close)
+        torch.testing.assert_close(v.grad, dy.mean(2, keepdim=True).expand_as(y), **close)
+    assert q.grad.isfinite().all() and k.grad.isfinite().all()
+
+
+def test_a_mask_that_repeats_takes_no_memory_of_its_own(device):
+    if device == "cpu":
+        pytest.skip("the cpu has no statistics of memory")
+    q = torch.randn(4, 8, 128, 16, dtype=torch.bfloat16, device=device)
+    mask = torch.zeros(1, 1, 128, 128, dtype=torch.bfloat16, device=device)
+    peaks = []
+    for given in (mask, mask.expand(4, 8, 128, 128)):
+        torch.cuda.reset_peak_memory_stats()
+        torch.nn.functional.scaled_dot_product_attention(q, q, q, given)
+        peaks.append(torch.cuda.max_memory_allocated())
+    assert peaks[0] == peaks[1]

@@ -287,6 +287,8 @@ STAYS = {
     ),
     **dict.fromkeys(("at_end", "t_armed"), "what the end of a thread does"),
     "t_ended": "whether the thread has given its memory back, or closed its scopes",
+    "t_setting": "whether this is the thread that asks the program for interrupts",
+    "t_interrupts": "waits of this thread that were ended",
     "t_casts": "autocast's copies, which can be made again",
     "running": "nodes that this thread frees, all before it goes on",
     "t_current": "carried as the choice of devices and streams",

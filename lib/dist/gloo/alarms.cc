@@ -25,9 +25,10 @@ Alarms::Alarm::Alarm(Alarms& owner, Clock::time_point at, std::function<void()> 
   own_.push_back({at, std::move(ring)});
   entry_ = own_.begin();
   const std::lock_guard lock(owner_.mutex_);
+  // First: where the system gives no thread, nothing is left to ring.
+  if (!owner_.thread_.joinable()) owner_.thread_ = std::thread([&owner] { owner.work(); });
   owner_.entries_.splice(owner_.entries_.end(), own_);
   owner_.used_ = true;
-  if (!owner_.thread_.joinable()) owner_.thread_ = std::thread([&owner] { owner.work(); });
   if (at < owner_.wakes_) owner_.changed_.notify_all();
 }
 

@@ -30,7 +30,7 @@ AttentionArgs args_of(const AttentionTensors& t, double scale, bool causal) {
           .mask = operand_of(t.mask),
           .scale = scale,
           .causal = causal,
-          .logsumexp = t.logsumexp.defined() ? t.logsumexp.data_as<float>() : nullptr};
+          .statistics = t.statistics.defined() ? t.statistics.data_as<float>() : nullptr};
 }
 
 bool has_cell(const Kernel& kernel, Device device, Dtype dtype) {
@@ -43,13 +43,13 @@ void run_attention(const char* op, const AttentionTensors& t, double scale, bool
   const Device device = t.out.device();
   launch_kernel(
       op, kAttention.find(op, device, t.q.dtype()), device, args_of(t, scale, causal),
-      {writes(t.out), reads(t.q), reads(t.k), reads(t.v), reads(t.mask), writes(t.logsumexp)});
+      {writes(t.out), reads(t.q), reads(t.k), reads(t.v), reads(t.mask), writes(t.statistics)});
 }
 
 void run_attention_backward(const char* op, const AttentionTensors& t,
                             const AttentionSlopes& slopes, double scale, bool causal) {
   const Device device = t.out.device();
-  const Tensor delta = empty(t.logsumexp.sizes(), Dtype::f32, device);
+  const Tensor delta = empty(t.statistics.sizes().first(3), Dtype::f32, device);
   const AttentionBackwardArgs args{.of = args_of(t, scale, causal),
                                    .dy = operand_of(slopes.dy),
                                    .dq = operand_of(slopes.dq),
@@ -58,7 +58,7 @@ void run_attention_backward(const char* op, const AttentionTensors& t,
                                    .delta = delta.data_as<float>()};
   launch_kernel(
       op, kAttentionBackward.find(op, device, t.q.dtype()), device, args,
-      {reads(t.out), reads(t.q), reads(t.k), reads(t.v), reads(t.mask), reads(t.logsumexp),
+      {reads(t.out), reads(t.q), reads(t.k), reads(t.v), reads(t.mask), reads(t.statistics),
        reads(slopes.dy), writes(slopes.dq), writes(slopes.dk), writes(slopes.dv), writes(delta)});
 }
 

@@ -18,12 +18,15 @@ struct AttentionArgs {
   AttentionOperand q, k, v, out;
   AttentionOperand mask;  // of the arithmetic type, added to the scores; data is null: none
   double scale;
-  bool causal;       // a query sees the keys up to its own place
-  float* logsumexp;  // of each row's scores, [batches, heads, length], by devices; null: not kept
+  bool causal;  // a query sees the keys up to its own place
+  // Of each row, by devices, [batches, heads, length, 2]: the largest score times log2(e),
+  // and 1 over the sum of weights beside it; one number would lose the sum where scores are large.
+  // Null: not kept.
+  float* statistics;
 };
 
 struct AttentionBackwardArgs {
-  AttentionArgs of;  // out: what forward gave; logsumexp is there
+  AttentionArgs of;  // out: what forward gave; statistics are there
   AttentionOperand dy, dq, dk, dv;
   float* delta;  // memory of one number for each row
 };
@@ -32,7 +35,7 @@ struct AttentionBackwardArgs {
 // undefined, and repeats itself in dimensions of size 1.
 struct AttentionTensors {
   const Tensor &out, &q, &k, &v, &mask;
-  const Tensor& logsumexp;  // f32 [batch, heads, rows], or undefined: not kept
+  const Tensor& statistics;  // f32 [batch, heads, rows, 2], or undefined: not kept
 };
 void run_attention(const char* op, const AttentionTensors& t, double scale, bool causal);
 

@@ -58,19 +58,23 @@ template <class T> __global__ void attention_delta_kernel(AttentionBackwardArgs 
 
 // What the softmax of one query needs again.
 struct RowStatistics {
-  const float *logsumexp, *delta;
+  const float *kept, *delta;
   int64_t length;
 
   __device__ RowStatistics(const AttentionBackwardArgs& b, int64_t batch, int64_t head)
-      : logsumexp(b.of.logsumexp + (batch * b.of.heads + head) * b.of.length),
+      : kept(b.of.statistics + (batch * b.of.heads + head) * b.of.length * 2),
         delta(b.delta + (batch * b.of.heads + head) * b.of.length),
         length(b.of.length) {}
   // Queries that are not there have weights of 0.
-  __device__ float log2_sum(int64_t query) const {
-    return query < length ? logsumexp[query] * kLog2E : INFINITY;
-  }
+  __device__ float top(int64_t query) const { return query < length ? kept[2 * query] : 0; }
+  __device__ float factor(int64_t query) const { return query < length ? kept[2 * query + 1] : 0; }
   __device__ float mean_slope(int64_t query) const { return query < length ? delta[query] : 0; }
 };
+
+// A score that is calculated again may lie above the largest by what its sum was rounded by.
+__device__ __forceinline__ float weight_of(float score, float top, float share) {
+  return exp2f(fminf(score - top, 0)) * share;
+}
 
 // dq of queries [query, query + 64).
 template <class T, class Tile>
@@ -85,9 +89,10 @@ __device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shar
   const ScoreRule<false> rule(g, batch, head);
   const RowStatistics statistics(b, batch, head);
   const int lane = int(threadIdx.x) % 32, row = int(threadIdx.x) / 32 * 16;
-  float log2_sum[2], mean[2];
+  float top[2], share[2], mean[2];
   for (int u = 0; u < 2; ++u) {
-    log2_sum[u] = statistics.log2_sum(query + row + sum_row(lane, 2 * u));
+    top[u] = statistics.top(query + row + sum_row(lane, 2 * u));
+    share[u] = statistics.factor(query + row + sum_row(lane, 2 * u));
     mean[u] = statistics.mean_slope(query + row + sum_row(lane, 2 * u));
   }
   FragmentSum<T> slopes[kWidth / 8] = {};
@@ -108,7 +113,8 @@ __device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shar
     for (int j = 0; j < kStep / 8; ++j) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        slope[j].v[e] = exp2f(scores[j].v[e] - log2_sum[e / 2]) * (slope[j].v[e] - mean[e / 2]);
+        slope[j].v[e] =
+            weight_of(scores[j].v[e], top[e / 2], share[e / 2]) * (slope[j].v[e] - mean[e / 2]);
       }
     }
     multiply_across<T, kStep, kWidth>(slopes, slope, stage);
@@ -141,10 +147,11 @@ __device__ __forceinline__ void add_queries(KeySlopes<T, Tile::kWidth>& sums,
 #pragma unroll
     for (int p = 0; p < 2; ++p) {
       const int64_t q = query + 8 * j + sum_column(lane, p);
-      const float log2_sum = statistics.log2_sum(q), mean = statistics.mean_slope(q);
+      const float top = statistics.top(q), share = statistics.factor(q),
+                  mean = statistics.mean_slope(q);
 #pragma unroll
       for (int e = p; e < 4; e += 2) {
-        weights[j].v[e] = exp2f(weights[j].v[e] - log2_sum);
+        weights[j].v[e] = weight_of(weights[j].v[e], top, share);
         slope[j].v[e] = weights[j].v[e] * (slope[j].v[e] - mean);
       }
     }

@@ -98,13 +98,14 @@ __device__ void attend_queries(const AttentionArgs& g, unsigned char* shared, in
                            rows.sum[1] == 0 ? 0 : 1 / rows.sum[1]};
   store_head_rows<T, Tile::kWidth>(g.out, batch, head, query + row, g.length, g.value_width,
                                    rows.mixed, factor);
-  if (!g.logsumexp || lane % 4 != 0) return;
+  if (!g.statistics || lane % 4 != 0) return;
   for (int u = 0; u < 2; ++u) {
     const int64_t at = query + row + sum_row(lane, 2 * u);
     if (at >= g.length) continue;
     // A row that sees no key has weights of 0 backward, too.
-    g.logsumexp[(batch * g.heads + head) * g.length + at] =
-        rows.sum[u] == 0 ? INFINITY : (rows.top[u] + log2f(rows.sum[u])) * kLn2;
+    float* const kept = g.statistics + ((batch * g.heads + head) * g.length + at) * 2;
+    kept[0] = rows.sum[u] == 0 ? 0 : rows.top[u];
+    kept[1] = factor[u];
   }
 }
 

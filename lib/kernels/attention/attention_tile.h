@@ -10,7 +10,7 @@
 namespace flambeau::FLAM_TARGET {
 
 inline constexpr int kAttentionThreads = 128, kAttentionRows = 64;  // 16 rows a warp
-inline constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
+inline constexpr float kLog2E = 1.44269504f, kLargest = 3.40282347e38f;
 
 // kRows rows of a head, padded to kWidth columns: as an operand whose sums go along the columns,
 // and as one whose sums go along the rows. Both lie the same way.
@@ -68,6 +68,13 @@ __device__ __forceinline__ void multiply_across(FragmentSum<T> (&sums)[kWidth / 
       multiply(sums[n + 1], a, v[1]);
     }
   }
+}
+
+// What a mask adds to a score in units of log2. The least number of a type hides nothing where it
+// is all there is: it stays finite.
+__device__ __forceinline__ float scaled_mask(float m) {
+  const float scaled = m * kLog2E;
+  return scaled == -INFINITY && m != -INFINITY ? -kLargest : scaled;
 }
 
 // From products of queries and keys to scores in units of log 2: scaled, what the mask adds, and
@@ -130,7 +137,7 @@ template <bool kTurned> struct ScoreRule {
         const bool counts = c >= from && c < end;
         float& s = scores[j].v[e];
         s = counts ? s * scale : -INFINITY;
-        if (m && counts) s += m[c * mask_column] * kLog2E;
+        if (m && counts) s += scaled_mask(m[c * mask_column]);
       }
     }
   }

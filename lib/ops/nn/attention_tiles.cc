@@ -49,12 +49,17 @@ int64_t columns_of(const Tensor& q, const Tensor& v) { return std::max(q.size(-1
 
 // What is added to scores, in the type that the kernels compute in.
 Tensor mask_of(const Tensor& added, Dtype dtype) {
-  return added ? lifted(to_dtype(added, is_half(dtype) ? Dtype::f32 : dtype)) : added;
+  if (!added) return added;
+  Dims once(added.sizes());  // the kernels repeat it, and what is converted is not to grow
+  for (size_t d = 0; d < once.size(); ++d)
+    if (added.strides()[d] == 0) once[d] = 1;
+  const Tensor least = alias(added, once, added.strides(), added.offset());
+  return lifted(to_dtype(least, is_half(dtype) ? Dtype::f32 : dtype));
 }
 
-// `logsumexp` is for the gradient's kernel, or undefined.
+// `statistics` is for the gradient's kernel, or undefined.
 Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
-               const AttentionOptions& o, const Tensor& logsumexp) {
+               const AttentionOptions& o, const Tensor& statistics) {
   Dims sizes(q.sizes());
   sizes.back() = v.size(-1);
   // Laid out as torch's: in the order of q's dimensions, where its rows are dense.
@@ -64,8 +69,8 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
   const Tensor result = flambeau::empty_strided(sizes, strides, q.dtype(), q.device());
   const Tensor y = lifted(result), lq = lifted(q);
   if (has_attention(q.device(), q.dtype(), columns_of(q, v))) {
-    run_attention(kOp, {y, lq, lifted(k), lifted(v), mask_of(added, q.dtype()), logsumexp}, o.scale,
-                  o.causal);
+    run_attention(kOp, {y, lq, lifted(k), lifted(v), mask_of(added, q.dtype()), statistics},
+                  o.scale, o.causal);
   } else {
     const Tensor lk = lifted(k), lv = lifted(v), mask = added ? lifted(added) : added;
     const int64_t places = sharing(lq, lk);
@@ -159,13 +164,13 @@ Tensors backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tenso
 
 // By one launch, from what forward kept.
 Tensors backward_of(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
-                    const Tensor& added, const Tensor& y, const Tensor& logsumexp,
+                    const Tensor& added, const Tensor& y, const Tensor& statistics,
                     const AttentionOptions& o) {
   Tensors grads(3);
   const Tensor* const of[] = {&q, &k, &v};
   for (size_t i = 0; i < 3; ++i) grads[i] = by_places(of[i]->sizes(), q.dtype(), q.device());
   run_attention_backward(
-      kOp, {lifted(y), lifted(q), lifted(k), lifted(v), mask_of(added, q.dtype()), logsumexp},
+      kOp, {lifted(y), lifted(q), lifted(k), lifted(v), mask_of(added, q.dtype()), statistics},
       {lifted(dy), lifted(grads[0]), lifted(grads[1]), lifted(grads[2])}, o.scale, o.causal);
   return grads;
 }
@@ -189,14 +194,14 @@ Tensor of_shared_heads(const Tensor& slope, const Tensor& t) {
 
 struct AttentionBackward {
   Saved q, k, v, added;
-  Saved y, logsumexp;  // where there is a kernel for the gradient
+  Saved y, statistics;  // where there is a kernel for the gradient
   AttentionOptions options;
   static constexpr auto name = "ScaledDotProductFlashAttentionForCpuBackward0";
 
   Tensors operator()(const Tensor& dy) const {
     const Tensor a = q, keys = k, values = v, mask = added.defined() ? added.get() : Tensor();
-    if (!modes.grad && logsumexp.defined())
-      return backward_of(dy, a, keys, values, mask, y, logsumexp, options);
+    if (!modes.grad && statistics.defined())
+      return backward_of(dy, a, keys, values, mask, y, statistics, options);
     // Devices add in the type of k: sums of half types over heads would be rounded for each.
     const bool host = kernel_column(a.device()) == KernelColumn::host;
     if (!modes.grad && (host || !is_half(a.dtype())))
@@ -246,16 +251,16 @@ Tensor attention_by_tiles(const Tensor& q, const Tensor& k, const Tensor& v, con
   const bool masked = added.defined() && c.needs_grad();
   AttentionBackward gradient{c.save(q), c.save(k), c.save(v), masked ? c.save(added) : Saved(),
                              {},        {},        options};
-  Tensor logsumexp;
+  Tensor statistics;
   if (c.needs_grad() && has_attention_backward(q.device(), q.dtype(), columns_of(q, v))) {
     const Tensor rows = lifted(q);
-    logsumexp =
-        flambeau::empty(Dims{rows.size(0), rows.size(1), rows.size(2)}, Dtype::f32, q.device());
+    statistics =
+        flambeau::empty(Dims{rows.size(0), rows.size(1), rows.size(2), 2}, Dtype::f32, q.device());
   }
-  const Tensor y = forward(q, k, v, added, options, logsumexp);
-  if (logsumexp) {
+  const Tensor y = forward(q, k, v, added, options, statistics);
+  if (statistics) {
     gradient.y = c.save_output(y);
-    gradient.logsumexp = c.save(logsumexp);
+    gradient.statistics = c.save(statistics);
   }
   return c.track(y, std::move(gradient));
 }

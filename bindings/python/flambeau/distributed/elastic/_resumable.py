@@ -37,8 +37,8 @@ def resumable(path, *, every=None, seconds=None, keep=2, process_group=None, **p
     A part is whatever has `state_dict` and `load_state_dict`. There is a snapshot every so many
     steps, or every so many `seconds` (default 300), and one at the end; the last `keep` stay. A
     sampler with `set_epoch` is told the epoch. `run.state` is a dictionary for values of the
-    program's own, such as sums over an epoch; `run.step` counts batches. An epoch goes through a
-    loader once, and all ranks make the same number of steps in it."""
+    program's own on this rank, such as sums over an epoch; `run.step` counts batches. An epoch goes
+    through a loader once, and all ranks make the same number of steps in it."""
     return Resumable(path, parts, every, seconds, keep, process_group)
 
 
@@ -174,6 +174,7 @@ class Resumable:
             f"rank{ranks.rank}": {
                 "generators": _generators.standing(),
                 "loaders": {name: self._position(name) for name in self._loaders},
+                "state": self.state,
             },
         }
 
@@ -259,6 +260,7 @@ class Resumable:
                     f"{self._ranks.size}: the epoch begins anew, with other random numbers"
                 )
             return
+        self.state = own.get("state", self.state)
         for name, loader in self._loaders.items():
             position = own["loaders"][name]
             for generator, (seed, offset) in zip(generators_of(loader)[1:], position["own"]):
