@@ -224,7 +224,8 @@ void launch_attention_backward(void* stream, const AttentionBackwardArgs& b) {
   const auto blocks = [](int64_t rows) { return (rows + kAttentionRows - 1) / kAttentionRows; };
   const AttentionArgs& g = b.of;
   const int64_t heads = g.batches * g.heads;
-  const int bytes = BackwardTile<T, kWidth>::kBytes;
+  constexpr int bytes = BackwardTile<T, kWidth>::kBytes;
+  static_assert(bytes <= kMostShared);
   FLAM_LAUNCH((attention_delta_kernel<T>), grid((heads * g.length + 3) / 4),
               dim3(kAttentionThreads), 0, stream, b);
   FLAM_LAUNCH((attention_query_slopes_kernel<T, kWidth>), grid(heads * blocks(g.length)),

@@ -124,6 +124,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2) attention_forward_kernel
 
 template <class T, int kWidth> void launch_attention_forward(void* stream, const AttentionArgs& g) {
   const int64_t blocks = (g.length + kAttentionRows - 1) / kAttentionRows * g.heads * g.batches;
+  static_assert(ForwardTile<T, kWidth>::kBytes <= kMostShared);
   FLAM_LAUNCH((attention_forward_kernel<T, kWidth>),
               dim3(unsigned(blocks < (1 << 30) ? blocks : 1 << 30)), dim3(kAttentionThreads),
               (ForwardTile<T, kWidth>::kBytes), stream, g);

@@ -1,7 +1,7 @@
 // The matrix product in plain CUDA C++: a block of 16 x 16 threads makes a 64 x 64 tile of the
 // output, 4 x 4 elements a thread, from slices of the operands in shared memory. It serves
-// integers, and f32 that must not be rounded to tf32 where cuBLASLt does not take the strides or is
-// not there; every element is one sum in the order of k. What tensor cores multiply goes to
+// integers, and f32 that must not be rounded to tf32 where cuBLASLt is not there or has no
+// algorithm; every element is one sum in the order of k. What tensor cores multiply goes to
 // gemm_tensor.h.
 #pragma once
 #include "kernels/cuda_launch.h"

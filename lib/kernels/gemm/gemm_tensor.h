@@ -1,6 +1,6 @@
 // The matrix product on tensor cores, of f16, bf16, f64 and, where f32 may be rounded to tf32, f32:
 // a block makes a tile of the output from slices that come into shared memory while the one before
-// is multiplied. It serves strides that cuBLASLt does not take and machines without cuBLASLt; every
+// is multiplied. It serves machines without cuBLASLt, and what that has no algorithm for; every
 // element is one sum in the order of k.
 #pragma once
 #include "kernels/cuda_launch.h"
@@ -149,6 +149,7 @@ template <class T, int kSide> void launch_tensor_tiles(void* stream, const GemmA
                       : chunks_aligned<T>(g, g.a, g.a.col, g.a.row),
                b = kB ? chunks_aligned<T>(g, g.b, g.b.col, g.b.row)
                       : chunks_aligned<T>(g, g.b, g.b.row, g.b.col);
+    static_assert(Tile::kBytes <= kMostShared);
     FLAM_LAUNCH((tensor_gemm_kernel<T, kSide, kA, kB>), grid, dim3(Tile::kThreads), Tile::kBytes,
                 stream, g, a, b);
   };

@@ -1,6 +1,6 @@
 // Products by a vendor's library (cuBLASLt), where a device has one. It takes matrices that lie in
-// rows or in columns and a batch of one stride; what does not lie so is copied once, which costs
-// far less than a product that goes without tensor cores.
+// rows or in columns and a batch of one stride; what does not lie so is copied once, so that one
+// path has the library's choice of algorithms.
 #pragma once
 #include "kernels/product/batch.h"
 

@@ -10,6 +10,8 @@
 
 namespace flambeau::FLAM_TARGET {
 
+inline constexpr int kMostShared = 64 << 10;  // bytes of a block on sm_75, which has least
+
 // An operand, its denser direction named minor.
 template <class T> struct SliceSource {
   const T* data;
