@@ -52,6 +52,17 @@ RULES = (
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, registers=128, main=MMA),
     Rule(rf"{PRODUCT}float, ", CONV, registers=255, main=(FMA, WIDE_SHARED, COPIES)),
     Rule(r"\bconv_parts_kernel<", CONV, registers=40),
+    # The scale is a double, and blocks find their head by a division: once, before the loops.
+    Rule(
+        r"\battention_(forward|query_slopes|key_slopes)_kernel<",
+        "kernels/attention/attention",
+        registers=255,
+        needs=(COPIES,),
+        main=(TENSOR, MATRICES),
+        divides=True,
+        doubles=True,
+    ),
+    Rule(r"\battention_delta_kernel<", "kernels/attention/attention", registers=32, divides=True),
     Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=48, divides=True),
     Rule(r"\bsort_tile_kernel<", "kernels/sort/sort", registers=42, shared=16384, divides=True),
     Rule(r"\bmerge_runs_kernel<", "kernels/sort/sort", registers=32, divides=True),
