@@ -1,5 +1,6 @@
 // Communication in a profile: by time, on lanes. A lane holds calls of one group that follow each
-// other; where several are under way at once, as sends and receives are, each has its own.
+// other; where several are under way at once, as sends and receives are, each has its own. Times
+// are compared as they were read: a begin and a length that were rounded do not add up to an end.
 #include <algorithm>
 #include <map>
 
@@ -12,8 +13,7 @@ namespace {
 constexpr int64_t kFirstLane = 1'000'000'000;  // no system numbers threads so high
 
 struct Lane {
-  int64_t number;
-  double free_from_us;
+  int64_t number, free_from_ns;
 };
 
 void choose_lanes(std::vector<ProfileTransfer>& transfers) {
@@ -21,10 +21,10 @@ void choose_lanes(std::vector<ProfileTransfer>& transfers) {
   int64_t next = kFirstLane;
   for (ProfileTransfer& t : transfers) {
     auto& of_group = lanes[t.told.channel.get()];
-    const auto is_free = [&](const Lane& l) { return l.free_from_us <= t.begin_us; };
+    const auto is_free = [&](const Lane& l) { return l.free_from_ns <= t.told.begin_ns; };
     auto lane = std::ranges::find_if(of_group, is_free);
     if (lane == of_group.end()) lane = of_group.insert(lane, {next++, 0});
-    lane->free_from_us = t.begin_us + t.length_us;
+    lane->free_from_ns = t.told.end_ns;
     t.lane = lane->number;
   }
 }

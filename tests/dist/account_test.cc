@@ -229,12 +229,18 @@ TEST(Transfers, HaveLanes) {
   };
   probe::start({});
   const int64_t now = steady_ns();
-  for (const auto& [begin, end] : {std::pair(0, 10), {10, 30}, {20, 40}, {35, 50}, {45, 60}})
-    probe::note_transfer(told(now + begin, now + end), false);
+  constexpr int64_t kTimes = 2000;  // from begins on that differ, as numbers of microseconds round
+  for (int64_t i = 0; i < kTimes; ++i)
+    for (const auto& [begin, end] : {std::pair(0, 10), {10, 30}, {20, 40}, {35, 50}, {45, 60}})
+      probe::note_transfer(told(now + 61 * i + begin, now + 61 * i + end), false);
   const auto profile = make_ref<flam_profile>(probe::stop());
-  std::vector<int64_t> lanes;
-  for (const auto& t : profile->transfers) lanes.push_back(t.lane - profile->transfers[0].lane);
-  EXPECT_EQ(lanes, (std::vector<int64_t>{0, 0, 1, 0, 1}));
+  ASSERT_EQ(profile->transfers.size(), size_t(5 * kTimes));
+  for (size_t i = 0; i < profile->transfers.size(); i += 5) {
+    std::vector<int64_t> lanes;
+    for (size_t k = i; k < i + 5; ++k)
+      lanes.push_back(profile->transfers[k].lane - profile->transfers[0].lane);
+    ASSERT_EQ(lanes, (std::vector<int64_t>{0, 0, 1, 0, 1})) << "from " << 61 * int64_t(i / 5);
+  }
 }
 
 }  // namespace
