@@ -1,6 +1,7 @@
 // The order of calls, and the thread that runs those nobody waits for. See group.h.
 #include "dist/group.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/interrupt.h"
@@ -399,8 +400,8 @@ Group::Now Group::now() const {
   if (const Ref<StreamWork> work = streams_ ? streams_->oldest() : nullptr) {
     const std::chrono::duration<double> since = Clock::now() - work->began;
     const uint64_t tag = work->sequence ? work->what.tag(work->sequence) : 0;
-    return {work->sequence, tag, work->what.text(), work->place ? work->place : "",
-            since.count(),  true};
+    return {work->sequence, tag, work->what.text(), work->place ? work->place : "", since.count(),
+            true,           true};
   }
   const std::lock_guard lock(now_mutex_);
   const auto& shown = pair_.under_way && !now_.under_way ? pair_ : now_;
@@ -420,7 +421,9 @@ void Group::end(Error error, When when) {
 
 void Group::miss(Error error) {
   const std::lock_guard lock(mutex_);
-  if (!leaver_) leaver_ = std::move(error);
+  if (leaver_) return;
+  leaver_ = std::move(error);
+  leaver_seen_ = Clock::now();
 }
 
 void Group::leave() {
@@ -429,9 +432,14 @@ void Group::leave() {
   world_->leave();
 }
 
+// A call on a stream may have waited for other work of its device until now.
 void Group::hurry() {
-  const Now call = now();
+  Now call = now();
   const std::lock_guard lock(mutex_);
+  if (call.on_stream && leaver_seen_) {
+    const std::chrono::duration<double> since = Clock::now() - *leaver_seen_;
+    call.seconds = std::min(call.seconds, since.count());
+  }
   if (end_calls_from_ && Clock::now() - *end_calls_from_ > std::chrono::seconds(1)) abort_calls();
   if (leaver_ && call.under_way && call.seconds > kPatience) {
     if (!over_) over_ = leaver_;

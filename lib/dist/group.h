@@ -72,7 +72,7 @@ class Group final : public RefCounted {
     uint64_t sequence = 0, tag = 0;
     std::string what, place;
     double seconds = 0;  // since it began, or ended
-    bool under_way = false;
+    bool under_way = false, on_stream = false;
   };
   Now now() const;
   // From any thread: every further call throws `error`. What is under way may still end well: not
@@ -156,7 +156,7 @@ class Group final : public RefCounted {
   std::map<std::string, int> alike_;  // splits by name and ranks
   std::vector<std::pair<void*, Staged>> abandoned_;
   std::optional<Error> over_, leaver_;
-  std::optional<std::chrono::steady_clock::time_point> end_calls_from_;
+  std::optional<std::chrono::steady_clock::time_point> end_calls_from_, leaver_seen_;
   bool aborted_ = false;
 
   mutable std::mutex now_mutex_;

@@ -374,6 +374,43 @@ def test_faults(outcomes, fault):
         assert enqueued is not None and enqueued < 1, found[0].value
 
 
+def outlasts(rank, size):
+    """The root of a broadcast has done its part and leaves, when rank 0's call waits for other work
+    of its device for longer than a call waits for a rank that has left."""
+    torch, dist, of = begin(rank, size)
+    store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+    with_root, with_other = dist.new_group([0, 1]), dist.new_group([0, 2])
+    x, one = torch.zeros(4, device="cuda"), torch.zeros(1, device="cuda")
+    if rank < 2:
+        dist.broadcast(x, 1, group=with_root)
+    if rank != 1:
+        (dist.recv if rank == 0 else dist.send)(one, 2 - rank, group=with_other)
+    torch.cuda.synchronize()
+    if rank == 0:
+        dist.irecv(one, 2, group=with_other).wait()  # the stream waits
+        dist.broadcast(x, 1, group=with_root)
+        store.set("called", "")
+    elif rank == 1:
+        dist.broadcast(x.fill_(7), 1, group=with_root)
+        store.wait(["called"])
+        time.sleep(3.5)
+        dist.destroy_process_group()
+        store.set("left", "")
+        return
+    else:
+        store.wait(["left"])
+        time.sleep(1)
+        dist.send(one, 0, group=with_other)
+    torch.cuda.synchronize()
+    assert rank == 2 or x.tolist() == [7] * 4
+    dist.destroy_process_group()
+
+
+def test_a_call_behind_other_work_finds_what_a_rank_sent_before_it_left():
+    more = OVER | {"FLAMBEAU_SIM": OVER["FLAMBEAU_SIM"].replace("devices=2", "devices=3")}
+    ranks.values(outlasts, 3, timeout=TIME, **more)
+
+
 def refused(rank, size):
     torch, dist, _ = begin(rank, size)
     try:
