@@ -180,17 +180,19 @@ class Watch(threading.Thread):
                 self.last_gap = time.monotonic()
 
 
-def checkpoint(folder):
-    """Which step the checkpoint has, which is whole."""
+def whole(folder, outcomes):
+    """The checkpoint has one step's values, all of them."""
     import flambeau as torch
     import flambeau.distributed.checkpoint as dcp
 
     found = {"w": torch.zeros(0), "step": -1}
     size = DISK // 6 if folder.parent.name == "disk" else 1 << 16
     found["w"] = torch.full((size,), -1.0)
-    dcp.load(found, checkpoint_id=folder, no_dist=True)
+    try:
+        dcp.load(found, checkpoint_id=folder, no_dist=True)
+    except dcp.CheckpointException as problem:
+        raise AssertionError(f"{problem}\n{outcomes}") from problem
     assert set(found["w"].tolist()) == {float(found["step"])}, "parts of several saves"
-    return found["step"]
 
 
 def once(kind, number, base):
@@ -218,7 +220,7 @@ def once(kind, number, base):
         try:
             outcomes = ranks.run(job, 2, *given, timeout=patience, **more)
             if kind.run in (saving, full_disk):
-                checkpoint((disk if kind.run is full_disk else folder) / "checkpoint")
+                whole((disk if kind.run is full_disk else folder) / "checkpoint", outcomes)
         finally:
             if kind.run is full_disk:
                 subprocess.run(["umount", disk], check=True)

@@ -213,7 +213,8 @@ class Engine:
         have functions that do nothing."""
         kind = self.record.structs[slot.bare]
         chosen = {k: v for k, v in (chosen or {}).items() if k in {s.name for s in kind.slots}}
-        if not chosen and not kind.callbacks and (slot.nullable or slot.default == "NULL"):
+        waits = any(map(values.is_deadline, kind.slots))  # for half an hour without options
+        if not (chosen or kind.callbacks or waits) and (slot.nullable or slot.default == "NULL"):
             return NULL
         block = kind.layout()
         block.struct_size = ctypes.sizeof(block)

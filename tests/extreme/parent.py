@@ -18,23 +18,30 @@ from record import Record, Signature
 
 HERE = pathlib.Path(__file__).resolve().parent
 # A thread takes a stack and, of the C library, an arena out of the limit on memory: as many on each
-# machine, however many processors it has.
-ALIKE = {"FLAMBEAU_NUM_THREADS": "2", "MALLOC_ARENA_MAX": "2"}
-MOST = 4  # crashes of one function, or waits for others; the rest of its cases is left out
+# machine, however many processors it has. Names that nobody knows are looked up for a second.
+ALIKE = {
+    "FLAMBEAU_NUM_THREADS": "2",
+    "MALLOC_ARENA_MAX": "2",
+    "RES_OPTIONS": "timeout:1 attempts:1",
+}
+MOST = 4  # crashes of one function; the rest of its cases is left out
 
 
 @dataclass
 class Findings:
     faults: list[str] = field(default_factory=list)
     called: dict[str, int] = field(default_factory=dict)
-    works: set[str] = field(default_factory=set)
+    bases: dict[str, list[int]] = field(default_factory=dict)  # a function's attempts that work
+
+    @property
+    def works(self) -> set[str]:
+        return {name for name, found in self.bases.items() if found}
 
     def add(self, line: dict) -> None:
         if "fault" in line:
             self.faults.append(f"{line['call']} [case {line['case']}]\n    {line['fault']}")
-        if "works" in line:
-            if line["works"]:
-                self.works.add(line["function"])
+        if "bases" in line:
+            self.bases[line["function"]] = line["bases"]
             self.called.setdefault(line["function"], 0)
         if line.get("done"):
             self.called[line["function"]] = line["calls"]
@@ -83,13 +90,13 @@ def start(command: list[str], folder: str, **more) -> subprocess.CompletedProces
 def run(record: Record, group: list[str], device: str, findings: Findings) -> None:
     todo = [(name, 0) for name in group]
     crashes: dict[str, int] = {}
-    waits: dict[str, int] = {}
     while todo:
         with tempfile.TemporaryDirectory() as folder:
             journal = pathlib.Path(folder, "journal")
             journal.write_bytes(b"\0" * 8192)
             command = [sys.executable, str(HERE / "worker.py"), device, str(journal)]
-            asked = "".join(f"{name} {start}\n" for name, start in todo)
+            lines = (dict(name=n, start=s, bases=findings.bases.get(n)) for n, s in todo)
+            asked = "".join(json.dumps(line) + "\n" for line in lines)
             child = start(command, folder, input=asked)
             last = journal.read_bytes().split(b"\0")[0]
         done = set()
@@ -102,15 +109,11 @@ def run(record: Record, group: list[str], device: str, findings: Findings) -> No
             return
         if not last:
             raise RuntimeError(f"the worker did not begin: {child.stderr[-2000:]}")
-        name, case, call = json.loads(last)
+        name, case, call, endless = json.loads(last)
         todo = [(n, case if n == name else 0) for n, _ in todo]
         if child.returncode == worker.LOST:
             continue
-        if child.returncode == -signal.SIGALRM and worker.waits_for_others(record.functions[name]):
-            waits[name] = waits.get(name, 0) + 1
-            findings.called.setdefault(name, 0)
-            if waits[name] >= MOST:
-                todo = [t for t in todo if t[0] != name]
+        if child.returncode == -signal.SIGALRM and endless:
             continue
         why = death(child.returncode) + ("" if child.returncode < 0 else f"\n{child.stderr[-600:]}")
         findings.faults.append(f"{call} [case {case}]\n    {why}")

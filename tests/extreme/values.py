@@ -13,11 +13,14 @@ from typing import NamedTuple
 
 from record import NUMBERS, Record, Slot
 
+DEADLINE = 0.02  # seconds of what waits for other processes, which never come here
 I64_MIN, I64_MAX, SIZE_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 WHOLE = (0, 1, -1, 3, 2**31, -(2**31), 2**32 + 1, 2**40, 2**62, I64_MIN, I64_MAX)
 REAL = (0.0, -1.0, -0.0, math.nan, math.inf, -math.inf, 1e308, -1e308, 1e-320, 2.0**63, 1e-3, 3.0)
+DEADLINES = (0.0, -1.0, math.nan, math.inf, -math.inf, 1e308, 1e-320, 1e-3)
 TEXTS = (b"", b"a", b"\xff\xfe\x80", b"%s%n%s", b"../../..", b"/", b"x" * 70000, b"{}[]\"'\\\n\0")
 PLAIN_TEXTS = (b"a", b"cpu", b"ij,jk->ik", b"relu", b"saved.safetensors", b"sum", b"fro", b"[]")
+ADDRESS = b"127.0.0.1"  # looking up a name may take longer than any deadline
 PLAIN_LISTS = ([1], [2, 2], [4, 4], [0], [0, 1], [1, 1, 1], [4], [2, 2, 2], [4, 4, 4, 4], [0, 0])
 
 
@@ -71,8 +74,15 @@ def handles(entries: list[Value]) -> Value:
     return Value(f"[{', '.join(e.text for e in entries)}]", arguments, (block, entries))
 
 
+def is_deadline(slot: Slot) -> bool:
+    """Whether it says how long a call may wait for other processes."""
+    return slot.type == "double" and slot.name in ("timeout", "seconds") and slot.default != "0"
+
+
 def default(slot: Slot, record: Record):
     """The number that a default stands for, or None where it is no number."""
+    if is_deadline(slot):
+        return DEADLINE
     text = slot.default
     if text is None or text == "NULL" or text.startswith('"'):
         return None
@@ -86,7 +96,7 @@ def default(slot: Slot, record: Record):
 
 def plain_number(slot: Slot, record: Record, rng: random.Random, first: bool):
     usual = default(slot, record)
-    if usual is not None and (first or rng.random() < 0.7):
+    if usual is not None and (first or is_deadline(slot) or rng.random() < 0.7):
         return usual
     if slot.type == "double":
         return rng.choice((0.5, 1.0, 2.0))
@@ -113,7 +123,7 @@ def plain(slot: Slot, record: Record, rng: random.Random, first: bool) -> Value:
     if usual and (first or rng.random() < 0.6):
         return NULL
     if slot.family == "text":
-        text = rng.choice(PLAIN_TEXTS)
+        text = ADDRESS if slot.name == "host" else rng.choice(PLAIN_TEXTS)
         return Value(repr(text), (ctypes.c_char_p(text),), text)
     if slot.family == "optional":
         return pointer("-> 1", kind(1))
@@ -138,7 +148,7 @@ def extreme(slot: Slot, record: Record) -> list[Value]:
     """Every value worth trying, of a slot that holds neither a handle nor a struct."""
     kind = NUMBERS.get(slot.bare, ctypes.c_int32)
     real = slot.bare in ("double", "float")
-    numbers = REAL if real else WHOLE
+    numbers = DEADLINES if is_deadline(slot) else REAL if real else WHOLE
     if slot.family == "enum":
         known = list(record.enums[slot.bare].values())
         return [number(kind, v) for v in (*known, -1, max(known) + 1, 2**31 - 1, -(2**31))]

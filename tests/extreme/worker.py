@@ -1,5 +1,6 @@
 """A child process that calls functions with extreme arguments: `worker.py DEVICE JOURNAL` reads
-`function first_case` from standard input, one a line, and writes findings to standard output.
+functions with their first case from standard input, one a line, and writes findings to standard
+output.
 
 Before each call it writes function, case and arguments to the journal, which outlives it, so that
 the parent can name the call that crashed or did not end.
@@ -26,7 +27,7 @@ from values import Value
 
 ROOM = 1 << 30  # bytes of address space beyond what the library takes at rest
 CPU_SECONDS, SECONDS = 5, 240  # of one call; the second is for those that wait
-FOR_OTHERS = 0.3  # seconds of a call that waits for other processes, which never come here
+ENDLESS = 0.2  # seconds of a wait for other processes whose deadline is the extreme argument
 ATTEMPTS = 96
 LOST = 3  # exit status where the device is lost; the next case needs another process
 TOGETHER = 24  # calls with several extreme arguments
@@ -54,11 +55,6 @@ def known_to_fail(result: dict, value) -> bool:
     return result["kind"] == "handle" and not value
 
 
-def waits_for_others(f: Signature) -> bool:
-    """Whether it may wait as long as its deadline, which is among the arguments, says."""
-    return "FLAM_ERROR_COLLECTIVE_TIMEOUT" in f.errors
-
-
 def limit() -> None:
     """Holds this process to little more than what the library has taken so far."""
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -79,17 +75,17 @@ class Worker:
     def say(self, **line) -> None:
         print(json.dumps(line), flush=True)
 
-    def note(self, f: Signature, case: int, text: str) -> None:
-        line = json.dumps([f.name, case, f"{f.name}({text})"[:1000]]).encode()
+    def note(self, f: Signature, case: int, text: str, endless: bool) -> None:
+        line = json.dumps([f.name, case, f"{f.name}({text})"[:1000], endless]).encode()
         self.journal[: len(line) + 1] = line + b"\0"
 
-    def call(self, f: Signature, arguments: dict[str, Value], case: int) -> bool:
+    def call(self, f: Signature, arguments: dict[str, Value], case: int, endless=False) -> bool:
         """One call in a frame of its own; what it leaves behind is looked at."""
         run = self.engine.run
         text = ", ".join(f"{name}={v.text}" for name, v in arguments.items())
-        self.note(f, case, text)
+        self.note(f, case, text, endless)
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
-        signal.setitimer(signal.ITIMER_REAL, FOR_OTHERS if waits_for_others(f) else SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, ENDLESS if endless else SECONDS)
         frame = run("flam_frame_push")
         entry = self.engine.entry(f.name)
         result = entry(*(a for v in arguments.values() for a in v.arguments))
@@ -105,7 +101,7 @@ class Worker:
             self.use(result)
         if not failed and f.result["type"] == "flam_work *" and result:
             # What it writes is not ordered with later calls before somebody waits for it.
-            run("flam_work_wait", ctypes.c_void_p(result), ctypes.c_double(FOR_OTHERS))
+            run("flam_work_wait", ctypes.c_void_p(result), ctypes.c_double(values.DEADLINE))
             run("flam_error_clear")
         self.engine.check_device()
         run("flam_frame_pop", ctypes.c_uint64(frame))
@@ -163,15 +159,15 @@ class Worker:
 
     # ---- cases ---------------------------------------------------------------------------------
 
-    def bases(self, f: Signature) -> tuple[list[int], int]:
-        """Attempts that work, at most two, and how many were tried."""
+    def bases(self, f: Signature) -> list[int]:
+        """Attempts that work, at most two."""
         found = []
         for number in range(ATTEMPTS):
             if self.call(f, self.engine.attempt(f, number), -number - 1):
                 found.append(number)
             if len(found) == 2 or (not f.slots and number):
                 break
-        return found, number + 1
+        return found
 
     def fresh(self, f: Signature, base: int, first: dict[str, Value]) -> dict[str, Value]:
         """The base's arguments, those that a call may change or release made anew."""
@@ -199,7 +195,11 @@ class Worker:
                 yield {s.name: first[alike[0].name] for s in alike}
         rng = random.Random(f"{f.name} together")
         fixed = ("tensor", "handle", "out")
-        free = [s for s in (*f.slots, *fields) if s.family not in fixed and not e.fields(s)]
+        free = [
+            s
+            for s in (*f.slots, *fields)
+            if s.family not in fixed and not e.fields(s) and not values.is_deadline(s)
+        ]
         for _ in range(TOGETHER if len(free) > 1 else 0):
             chosen = rng.sample(free, rng.randint(2, len(free)))
             yield {s.name: rng.choice(choices[s.name]) for s in chosen}
@@ -220,13 +220,19 @@ class Worker:
                 found[o.name] = e.options(o, inside)._replace(text=f"{{{shown}}}")
         return found
 
-    def function(self, f: Signature, start: int) -> None:
-        """Every case of a function from that number on."""
-        if start < 0:  # an attempt crashed: those after it are not needed to go on
-            bases, tried = [], -start
-        else:
-            bases, tried = self.bases(f)
-        self.say(function=f.name, works=bool(bases), tried=tried)
+    def may_be_endless(self, f: Signature, replaced: dict[str, Value]) -> bool:
+        """Whether it may wait for other processes for longer than values.DEADLINE."""
+        return any(
+            values.is_deadline(s) and (o.name in replaced or s.name in replaced)
+            for o in f.slots
+            for s in (o, *self.engine.fields(o))
+        )
+
+    def function(self, f: Signature, start: int, bases: list[int] | None) -> None:
+        """Every case of a function from that number on; a process before may have found `bases`."""
+        if bases is None:  # where an attempt crashed, those after it are not needed to go on
+            bases = [] if start < 0 else self.bases(f)
+            self.say(function=f.name, bases=bases)
         number = 0
         for base in bases or [0]:
             first = self.engine.attempt(f, base)
@@ -234,7 +240,7 @@ class Worker:
                 number += 1
                 if number > max(start, 0):
                     arguments = self.fresh(f, base, first) | self.placed(f, replaced)
-                    self.call(f, arguments, number)
+                    self.call(f, arguments, number, self.may_be_endless(f, replaced))
         self.say(function=f.name, calls=number, done=True)
         self.engine.check_alive()
 
@@ -243,8 +249,9 @@ def main() -> None:
     worker = Worker(*sys.argv[1:3])
     try:
         for line in sys.stdin:
-            name, start = line.split()
-            worker.function(worker.engine.record.functions[name], int(start))
+            asked = json.loads(line)
+            f = worker.engine.record.functions[asked["name"]]
+            worker.function(f, asked["start"], asked["bases"])
     except DeviceLost:
         os._exit(LOST)
     os._exit(0)  # scopes that calls left open hold callbacks of this interpreter
