@@ -120,12 +120,12 @@ def cubins_of(library: Path, folder: Path) -> list[Path]:
     return sorted(folder.glob("*.cubin"))
 
 
-def compiled(nvcc: Path, source: Path, gpu: str, cubin: Path) -> Path:
+def compiled(nvcc: Path, source: Path, gpu: str, cubin: Path, lib: Path = ROOT / "lib") -> Path:
     """The source for one GPU, as the build compiles it (lib/build/cuda/CMakeLists.txt)."""
     flags = "-cubin -x cu -std=c++20 -O3 -DNDEBUG -DFLAM_TARGET=cuda --expt-relaxed-constexpr"
     flags += " --extended-lambda --diag-suppress=186"
     folders = [
-        f"-I{ROOT / 'lib'}",
+        f"-I{lib}",
         f"-I{ROOT / 'include'}",
         "-isystem",
         nvcc.parents[1] / "include",

@@ -23,6 +23,8 @@ COPIES = r"LDGSTS\S*\.128\b"  # to shared memory past the registers
 WIDE_SHARED = r"LDS\S*\.128\b"
 WIDE_LOADS = r"LDG\S*\.128\b"
 WIDE_STORES = r"STG\S*\.128\b"
+WIDE_ACCESS = r"(LDG|STG)\S*\.128\b"
+VECTORS = (WIDE_LOADS, WIDE_STORES)
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,27 @@ class Rule:
 
 
 CONV = "kernels/conv/conv"
+CHUNKS, ELEMENTS = r"\bmap_chunks_kernel<\S*::", r"\bmap_elements_kernel<\S*::"
 PRODUCT, OF = r"\bconv_product_kernel<", r"\S*ConvResult\)"
 MMA, WIDE = (TENSOR, MATRICES, COPIES), (WIDE_STORES,)
 SUMS = "Moments|CrossEntropy|CrossEntropyBackward|RmsNorm|LayerNorm|Softmax"
 
 # Two blocks of 256 threads fit a multiprocessor with 128 registers a thread, four with 64.
 RULES = (
+    # Eight blocks of 256 threads, so that enough is under way for the memory's latency.
+    Rule(CHUNKS + r"ScaleShift,", "ops/nn/norm", registers=40, needs=VECTORS),
+    Rule(CHUNKS + r"Where,", "ops/elementwise/ternary", registers=40, needs=VECTORS),
+    # A copy has both; of a cast the wider side, but lower halves of i64 come by themselves.
+    Rule(CHUNKS + r"Identity, ([\w ]+), \1>", "kernels/map/cast", registers=32, needs=VECTORS),
+    Rule(
+        CHUNKS + r"Identity, (?!(unsigned char|signed char|short|int), long>)",
+        "kernels/map/cast",
+        registers=32,
+        needs=(WIDE_ACCESS,),
+    ),
+    Rule(ELEMENTS + r"Identity,", "kernels/map/cast", registers=32),
+    Rule(ELEMENTS + r"ScaleShift,", "ops/nn/norm", registers=32),
+    Rule(ELEMENTS + r"Where,", "ops/elementwise/ternary", registers=32),
     Rule(rf"\brow_kernel<(?!\S*::({SUMS}),)", "ops/nn/rows", registers=48, shared=1040),
     Rule(rf"\brow_kernel<\S*::({SUMS}),", "ops/nn/rows", registers=48, shared=1040, doubles=True),
     # Two blocks of halves a multiprocessor; the gradient by the weight (2) writes f32 parts.

@@ -3,6 +3,7 @@ without it are named with what they lack.
 """
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,22 @@ def test_a_rule_fires_when_its_property_is_lost(kernels, name):
     rule = Rule("", "", registers=64, **asked)
     assert faults_of(kernels[kept], rule) == []
     assert re.search(said, "; ".join(faults_of(kernels[lost], rule)))
+
+
+def test_chunks_of_elementwise_kernels_are_16_bytes(build, tmp_path):
+    """The library's own kernels, with chunks of half as much, fail."""
+    library = Path(__file__).resolve().parents[2] / "lib"
+    shutil.copytree(library, tmp_path / "lib")
+    header = tmp_path / "lib/kernels/map/map_device.h"
+    whole = header.read_text()
+    narrow = whole.replace("kChunkOf = 16 /", "kChunkOf = 8 /")
+    assert narrow != whole
+    header.write_text(narrow)
+    (rule,) = (r for r in RULES if r.source == "ops/nn/norm" and r.needs)
+    source = tmp_path / "lib" / f"{rule.source}.kernel.cc"
+    cubin = compiled(nvcc_of(build), source, GPUS[0], tmp_path / "a.cubin", tmp_path / "lib")
+    kernels = list(kernels_of(cubin, re.compile(rule.kernels)))
+    assert len(kernels) == len(judged(rule, GPUS[0], kernels)) / len(rule.needs) == 4
 
 
 def test_registers_are_limited(kernels):

@@ -9,12 +9,11 @@
 // widened and rounded in registers; one that only changes a sign names by `using OnBits` what that
 // is to a half type's word.
 #pragma once
-#include <cstring>
-
 #include "kernels/map/map.h"
+#include "kernels/map/map_functor.h"
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
-#include "kernels/cuda_launch.h"
+#include "kernels/map/map_device.h"
 #else
 #include "kernels/map/map_lanes.h"
 #endif
@@ -30,53 +29,7 @@ struct FirstOf<F, T> {
   using type = typename F::First;
 };
 
-template <class F> FLAM_FN F functor_from(const double* params) {
-  F f{};
-  if constexpr (!std::is_empty_v<F>) memcpy(&f, params, sizeof f);
-  return f;
-}
-
-#if defined(FLAM_DEVICE_SOURCE)
-
-// f(x...) by a constructor: only braces read operands in order, a call's parentheses do not.
-template <class F, class... V> struct Applied {
-  decltype(std::declval<const F&>()(std::declval<V>()...)) v;
-  FLAM_FN Applied(const F& f, V... x) : v(f(x...)) {}
-};
-
-template <class F, class Out, class... In>
-__global__ void map_kernel(MapArgs a) {
-  const F f = functor_from<F>(a.params);
-  const int64_t step = int64_t(gridDim.x) * blockDim.x;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < a.numel; i += step) {
-    int64_t at[kMapOperands] = {};
-    int64_t rest = i;
-    for (int d = a.ndim - 1; d >= 0; --d) {
-      const int64_t outer = d ? rest / a.size[d] : 0, index = rest - outer * a.size[d];
-      for (int o = 0; o < 1 + int(sizeof...(In)); ++o) at[o] += index * a.stride[o][d];
-      rest = outer;
-    }
-    int o = 0;
-    auto input = [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      ++o;
-      const char* p = a.data[o] ? a.data[o] + at[o] : a.value[o];
-      return load(reinterpret_cast<const T*>(p));
-    };
-    const Applied<F, Compute<In>...> r{f, input(TypeTag<In>{})...};
-    *reinterpret_cast<Out*>(a.data[0] + at[0]) = narrow<Out>(r.v);
-  }
-}
-
-template <class F, class Out, class... In> void map_entry(void* stream, const void* p) {
-  const MapArgs& a = *static_cast<const MapArgs*>(p);
-  const int block = 256;
-  const int64_t blocks = (a.numel + block - 1) / block;
-  FLAM_LAUNCH((map_kernel<F, Out, In...>), dim3(unsigned(blocks < 65535 ? blocks : 65535)),
-              dim3(block), 0, stream, a);
-}
-
-#else
+#if !defined(FLAM_DEVICE_SOURCE)
 
 // Rows of n elements, every operand dense along them and in the type that functors compute in; its
 // rows begin step[o] bytes apart. What several rows share stands still.

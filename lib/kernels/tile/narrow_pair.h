@@ -1,5 +1,6 @@
-// Rounding on the way into fragments: two f32 to a register of half types, f32 to tf32 (nearest,
-// ties away from zero). GPUs before 8.0, whose f32 products are plain, keep f32.
+// Conversions by the instructions that GPUs have for them: two f32 to a register of half types and
+// back, f32 to tf32 (nearest, ties away from zero). Of NaNs the instructions make one of their own.
+// GPUs before 8.0, whose f32 products are plain, keep f32.
 #pragma once
 #include "kernels/types.h"
 
@@ -17,6 +18,31 @@ template <class T> __device__ __forceinline__ uint32_t narrow_pair(float low, fl
 #else
   return uint32_t(T(low).bits) | uint32_t(T(high).bits) << 16;
 #endif
+}
+
+__device__ __forceinline__ bool either_nan(float a, float b) { return a != a || b != b; }
+
+// Whether widening may make another NaN of one.
+template <class T> inline constexpr bool kPairsLoseNan = std::is_same_v<T, Half>;
+
+template <class T>
+__device__ __forceinline__ void widen_pair(uint32_t both, float& low, float& high) {
+  if constexpr (std::is_same_v<T, Half>) {
+#if defined(FLAM_EMU)
+    low = half_to_float(uint16_t(both));
+    high = half_to_float(uint16_t(both >> 16));
+#else
+    asm("{.reg .b16 l, h;\n"
+        "mov.b32 {l, h}, %2;\n"
+        "cvt.f32.f16 %0, l;\n"
+        "cvt.f32.f16 %1, h;}"
+        : "=f"(low), "=f"(high)
+        : "r"(both));
+#endif
+  } else {
+    low = bits_as<float>(both << 16);
+    high = bits_as<float>(both & 0xffff0000u);
+  }
 }
 
 __device__ __forceinline__ uint32_t to_tf32(float v) {

@@ -31,6 +31,7 @@
 #include "copies.h"
 #include "intrinsics.h"
 #include "matrix.h"
+#include "traffic.h"
 #include "warp.h"
 
 #define threadIdx (::cuda_on_cpu::current->index)

@@ -196,6 +196,37 @@ TEST(CudaOnCpu, DynamicSharedMemory) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(x[size_t(i)], 199 - i);
 }
 
+// ---- what is counted ----
+
+__global__ void copy_kernel(float* to, const float* from, int step) {
+  const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
+  cuda_on_cpu::touch_global(from + i * step, 4, false);
+  cuda_on_cpu::touch_global(to + i, 4, true);
+  to[i] = from[i * step];
+}
+
+cuda_on_cpu::Traffic traffic_of(int step) {
+  alignas(32) static float from[128 * 8], to[128];
+  cuda_on_cpu::traffic = {};
+  cuda_on_cpu::counting_traffic = true;
+  FLAM_LAUNCH(copy_kernel, dim3(2), dim3(64), 0, nullptr, to, from, step);
+  cuda_on_cpu::counting_traffic = false;
+  return cuda_on_cpu::traffic;
+}
+
+TEST(CudaOnCpu, CountsTheSectorsThatWarpsTouch) {
+  const auto dense = traffic_of(1), apart = traffic_of(8), one = traffic_of(0);
+  EXPECT_EQ(dense.launches, 1u);
+  EXPECT_EQ(dense.accesses, 256u);
+  EXPECT_EQ(dense.read, 512u);
+  EXPECT_EQ(dense.written, 512u);
+  EXPECT_EQ(dense.asked, 1024u);
+  EXPECT_EQ(apart.read, 128u * 32);
+  EXPECT_EQ(apart.asked, 128u * 32 + 512);
+  EXPECT_EQ(one.read, 32u);
+  EXPECT_EQ(one.asked, 4u * 32 + 512);  // each of four warps asks for it
+}
+
 // ---- rules that kernels break ----
 
 template <class F> std::string error_of(F launch) {

@@ -16,6 +16,7 @@
 
 #include "copies.h"
 #include "fiber.h"
+#include "traffic.h"
 
 namespace cuda_on_cpu {
 
@@ -243,6 +244,7 @@ void set_seed(uint64_t value) { seed = value; }
 void run(Grid& grid, size_t shared_bytes) {
   check_launch(grid, shared_bytes);
   const std::lock_guard lock(one_grid);
+  forget_sectors();
   struct Kernel {
     Kernel() { in_kernel = true; }
     ~Kernel() {
