@@ -59,6 +59,8 @@ RULES = (
         registers=32,
         needs=(WIDE_ACCESS,),
     ),
+    Rule(r"\btranspose_kernel<", "kernels/map/cast", registers=32, shared=17000, needs=VECTORS),
+    Rule(r"\bjoin_kernel\b", "kernels/map/join", registers=32, needs=VECTORS),
     Rule(ELEMENTS + r"Identity,", "kernels/map/cast", registers=32),
     Rule(ELEMENTS + r"ScaleShift,", "ops/nn/norm", registers=32),
     Rule(ELEMENTS + r"Where,", "ops/elementwise/ternary", registers=32),

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "emulated.h"
 #include "kernels/map/map.h"
 #include "tensors.h"
+#include "tests/harness/cuda_on_cpu/traffic.h"
 
 namespace flambeau {
 namespace {
@@ -55,7 +57,7 @@ template <class T, class Out> void joins(const Dims& sizes, size_t d) {
   }
 }
 
-TEST(Join, IsWhatCopiesMake) {
+void joins_of_every_size() {
   for (const Dims& sizes : {Dims{1, 1, 1}, Dims{3, 5, 7}, Dims{7, 3, 130}, Dims{2, 40, 516},
                             Dims{300, 1, 64}, Dims{4, 0, 3}}) {
     for (size_t d = 0; d < 3; ++d) {
@@ -65,6 +67,34 @@ TEST(Join, IsWhatCopiesMake) {
       joins<double, double>(sizes, d);
       joins<float, double>(sizes, d);
     }
+  }
+}
+
+TEST(Join, IsWhatCopiesMake) { joins_of_every_size(); }
+
+TEST(Join, OfGpusIsWhatCopiesMake) {
+  FLAM_EMULATED(emulated, kJoin);
+  joins_of_every_size();
+}
+
+// Rows of 16-byte units of one part beside those of single bytes of another: one launch, and each
+// line is moved once.
+TEST(Join, OfGpusIsOneLaunch) {
+  const Tensor wide = numbers<uint8_t>({8, 4096}, 1), odd = numbers<uint8_t>({8, 33}, 2),
+               out = empty(Dims{8, 4129}, Dtype::u8, kCpu);
+  const std::vector<Joined> parts{{part(out, 1, 0, 4096), wide}, {part(out, 1, 4096, 33), odd}};
+  FLAM_EMULATED(emulated, kJoin);
+  cuda_on_cpu::traffic = {};
+  cuda_on_cpu::counting_traffic = true;
+  run_join(parts, 1);
+  cuda_on_cpu::counting_traffic = false;
+  EXPECT_EQ(cuda_on_cpu::traffic.launches, 1u);
+  EXPECT_LE(cuda_on_cpu::traffic.moved(), uint64_t(2 * out.nbytes()) * 105 / 100);
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    const int64_t row = i / 4129, column = i % 4129;
+    ASSERT_EQ(out.data_as<uint8_t>()[i], column < 4096
+                                             ? wide.data_as<uint8_t>()[row * 4096 + column]
+                                             : odd.data_as<uint8_t>()[row * 33 + column - 4096]);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "ops/elementwise/binary.h"
 #include "ops/elementwise/ternary.h"
 #include "tensors.h"
+#include "tests/harness/cuda_on_cpu/banks.h"
 #include "tests/harness/cuda_on_cpu/traffic.h"
 
 namespace flambeau {
@@ -198,6 +199,61 @@ TEST(MapDevice, CastsMoveWhatOperandsHold) {
     run_cast(out, in);
     EXPECT_EQ((*count).moved(), held);
     EXPECT_EQ((*count).asked, held);
+  }
+}
+
+// ---- transposed copies ----
+
+struct Turned {
+  Dims sizes;  // of the output, which is dense
+  Dims order;  // of the input's dimensions, from the outermost in memory
+};
+
+Tensor turned_input(Dtype dtype, const Turned& t) {
+  const Tensor all = patterns(dtype, t.sizes);
+  Dims strides(t.sizes);
+  int64_t step = 1;
+  for (size_t i = t.order.size(); i-- > 0;) {
+    strides[size_t(t.order[i])] = step;
+    step *= t.sizes[size_t(t.order[i])];
+  }
+  return alias(all, t.sizes, strides, 0);
+}
+
+TEST(MapDevice, TurnsTilesOfEveryWidth) {
+  const Turned all[] = {{Dims{128, 256}, Dims{1, 0}},     {Dims{130, 67}, Dims{1, 0}},
+                        {Dims{16, 16}, Dims{1, 0}},       {Dims{3, 17, 5, 40}, Dims{2, 3, 0, 1}},
+                        {Dims{2, 48, 32}, Dims{0, 2, 1}}, {Dims{64, 2, 64}, Dims{2, 1, 0}},
+                        {Dims{300, 20}, Dims{1, 0}},      {Dims{20, 300}, Dims{1, 0}}};
+  for (const Dtype dtype : {Dtype::u8, Dtype::bf16, Dtype::f32, Dtype::f64}) {
+    for (const Turned& t : all) {
+      const Tensor in = turned_input(dtype, t), want = empty(t.sizes, dtype, kCpu),
+                   got = empty(t.sizes, dtype, kCpu);
+      run_cast(want, in);
+      FLAM_EMULATED(emulated, kCast);
+      run_cast(got, in);
+      ASSERT_TRUE(bytes_of(got) == bytes_of(want)) << name_of(dtype) << " " << t.sizes[0];
+    }
+  }
+}
+
+// Each line once on either side, by 16 bytes, and no bank of shared memory twice.
+TEST(MapDevice, TurnsWithoutAGapOrAConflict) {
+  for (const Dtype dtype : {Dtype::u8, Dtype::bf16, Dtype::f32, Dtype::f64}) {
+    const Turned t{Dims{2, 256, 256}, Dims{0, 2, 1}};
+    const Tensor in = turned_input(dtype, t), out = empty(t.sizes, dtype, kCpu);
+    FLAM_EMULATED(emulated, kCast);
+    cuda_on_cpu::bank_counts = {};
+    cuda_on_cpu::counting_banks = true;
+    {
+      const Counted count;
+      run_cast(out, in);
+      EXPECT_EQ((*count).asked, uint64_t(2 * out.nbytes())) << name_of(dtype);
+      EXPECT_EQ((*count).accesses, uint64_t(2 * out.nbytes() / 16)) << name_of(dtype);
+    }
+    cuda_on_cpu::counting_banks = false;
+    EXPECT_GT(cuda_on_cpu::bank_counts.phases, 0u);
+    EXPECT_EQ(cuda_on_cpu::bank_counts.conflicts, 0u) << name_of(dtype);
   }
 }
 

@@ -1,6 +1,6 @@
-// Several tensors copied into parts of one at the same pace, row by row: so that the output is
-// written in order, each of its lines once, and what two parts read is read once. Where that is
-// not possible or does not pay, and on devices, one copy follows the other.
+// Several tensors copied into parts of one: on the host at the same pace, row by row, so that the
+// output is written in order, each of its lines once, and what two parts read is read once; on
+// devices in one launch. Where that is not possible or does not pay, one copy follows the other.
 #pragma once
 #include <span>
 

@@ -114,7 +114,6 @@ template <class T, int kCount> struct Chunk {
     return c;
   }
 
- private:
   __device__ __forceinline__ void put(int i, const T& v) {  // where all bits are 0
     const auto bits = bits_as<WordOf<sizeof(T)>>(v);
     if constexpr (sizeof(T) == 8) {

@@ -69,7 +69,9 @@ MapSpace map_space(const MapArgs& a, const MapWidths& w) {
   return s;
 }
 
-bool fits(const MapArgs& a) {
+}  // namespace
+
+bool fits_map_space(const MapArgs& a) {
   bool all = a.numel <= kMost;
   for (int o = 0; o < a.operands; ++o) {
     int64_t low = 0, high = 0;
@@ -83,7 +85,7 @@ bool fits(const MapArgs& a) {
 }
 
 // Along the dimension that reaches furthest; so that chunks stay aligned, where that is possible.
-void halve(const MapArgs& a, MapArgs& first, MapArgs& second) {
+void halve_map(const MapArgs& a, MapArgs& first, MapArgs& second) {
   constexpr int64_t kAligned = 64;
   int widest = 0;
   int64_t furthest = -1;
@@ -104,13 +106,11 @@ void halve(const MapArgs& a, MapArgs& first, MapArgs& second) {
     if (a.data[o]) second.data[o] += half * a.stride[o][widest];
 }
 
-}  // namespace
-
 void launch_map_parts(const MapArgs& a, const MapWidths& widths, void* stream,
                       void (*launch)(void* stream, const MapSpace& part)) {
-  if (fits(a)) return launch(stream, map_space(a, widths));
+  if (fits_map_space(a)) return launch(stream, map_space(a, widths));
   MapArgs first, second;
-  halve(a, first, second);
+  halve_map(a, first, second);
   launch_map_parts(first, widths, stream, launch);
   launch_map_parts(second, widths, stream, launch);
 }

@@ -27,6 +27,10 @@ struct MapWidths {
   int32_t bytes[kMapOperands];
 };
 
+// Whether 32 bits hold every offset, and if not the launch's two halves.
+bool fits_map_space(const MapArgs& a);
+void halve_map(const MapArgs& a, MapArgs& first, MapArgs& second);
+
 // Calls launch for the parts of a launch, one after the other.
 void launch_map_parts(const MapArgs& a, const MapWidths& widths, void* stream,
                       void (*launch)(void* stream, const MapSpace& part));
