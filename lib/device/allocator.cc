@@ -74,6 +74,10 @@ Block* CachingAllocator::allocate(size_t bytes, uint32_t stream, int8_t front_cl
 
 void CachingAllocator::deallocate(Block* b) noexcept {
   std::lock_guard lock(mutex_);
+  free_block(b);
+}
+
+void CachingAllocator::free_block(Block* b) noexcept {
   const PoolKind pool = b->segment->pool;
   if (b->front_class < 0) {
     stats_.allocation.take(pool, 1);
@@ -260,6 +264,7 @@ Block* CachingAllocator::block_at(const void* address) noexcept {
 
 MemoryStats CachingAllocator::stats() {
   std::lock_guard lock(mutex_);
+  free_kept();
   return stats_;
 }
 

@@ -4,6 +4,7 @@
 // block that another stream used waits for its event. Invariant: under the mutex, every segment is
 // exactly covered by its blocks and no two free ones touch.
 #pragma once
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -31,6 +32,12 @@ class CachingAllocator {
 
   Block* allocate(size_t bytes, uint32_t stream, int8_t front_class = -1);
   void deallocate(Block* b) noexcept;
+  // The block that a stream's library works in is not joined with its neighbours after each call:
+  // it waits for the stream's next one, without the lock, until somebody counts or lacks memory.
+  // take_kept() is null where none waits; keep() says whether it took the block, handed out
+  // already, back. What a capture or a private pool has is never kept.
+  Block* take_kept(uint32_t stream) noexcept;
+  bool keep(Block* b) noexcept;
   void record_stream(Block* b, Stream s);
   // Pinned memory: the copy that `s` just got uses the block. Host access waits for it, reuse too.
   void note_copy(Block* b, Stream s);
@@ -62,6 +69,7 @@ class CachingAllocator {
   template <class F>
   void each_segment(F&& visit) {
     std::lock_guard lock(mutex_);
+    free_kept();
     for (Segment* s = segments_; s; s = s->next) visit(static_cast<const Segment&>(*s));
   }
   template <class F>
@@ -100,6 +108,8 @@ class CachingAllocator {
   void collect_garbage(size_t segment_size);
   void cut(Block* b, size_t size) noexcept;
   Block* split(Block* b, size_t size) noexcept;
+  void free_block(Block* b) noexcept;
+  bool free_kept() noexcept;
   void release_block(Block* b) noexcept;
   Block* settle(Block* b) noexcept;
   void join_next(Block* b) noexcept;
@@ -138,6 +148,7 @@ class CachingAllocator {
   Block** pending_end_ = &pending_;
   Block* pending_ = nullptr;                      // freed, waiting for other streams
   std::vector<std::pair<Device, void*>> events_;  // recycled
+  std::array<std::atomic<Block*>, 64> kept_{};    // by stream id; counted as allocated
   MemoryStats stats_;
   double fraction_ = 1.0;
   size_t limit_ = SIZE_MAX;

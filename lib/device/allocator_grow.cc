@@ -31,6 +31,8 @@ size_t segment_size(size_t request) {
 // failing.
 Block* CachingAllocator::find_or_grow(PoolKind pool, uint32_t stream, size_t size) {
   if (Block* b = take(home(stream), pool, size)) return b;
+  if (free_kept())
+    if (Block* b = take(home(stream), pool, size)) return b;
   if (Block* b = grow(pool, stream, size)) return b;
   ++stats_.num_alloc_retries;
   if (capturing()) return nullptr;
@@ -161,6 +163,7 @@ void CachingAllocator::drop_segment(Segment* s) noexcept {
 
 void CachingAllocator::empty_cache() {
   std::lock_guard lock(mutex_);
+  free_kept();
   check(!capturing(), Code::graph_capture,
         "memory cannot go back to the device while a graph is captured on ", to_string(device_));
   if (pending_) {
@@ -188,6 +191,7 @@ void CachingAllocator::set_fraction(double fraction) {
 
 void CachingAllocator::reset_peak() {
   std::lock_guard lock(mutex_);
+  free_kept();
   for_each_stat(stats_, [](Stat& s) { s.reset_peak(); });
 }
 

@@ -1,6 +1,6 @@
-// Running a product: its plan, what the cache keeps of its kind, a workspace from the caching
-// allocator, the call. What the library has no way to compute is left to our own product, which is
-// told of once; memory that it lacks for itself is made room for as the allocator does.
+// Running a product: what the cache keeps of its kind, else its plan; a workspace, the call. What
+// the library has no way to compute is left to our own product, which is told of once; memory that
+// it lacks for itself is made room for as the allocator does.
 #include "device/cuda/blas.h"
 
 #include <memory>
@@ -12,8 +12,8 @@
 #include "device/allocator.h"
 #include "device/cuda/blas_cache.h"
 #include "device/cuda/status.h"
-#include "device/label.h"
 #include "device/streams.h"
+#include "device/workspace.h"
 
 namespace flambeau::cuda {
 namespace {
@@ -42,35 +42,27 @@ hal::Status left_to_us(const std::string& why) {
   return hal::Status::unsupported;
 }
 
-// Memory for the duration of one enqueue; the allocator reuses it in the stream's order.
-struct Workspace {
-  Memory memory;
-  Workspace(Device d, size_t bytes) {
-    OpLabel label("matmul workspace");
-    memory = allocate(d, bytes);
-  }
-  ~Workspace() { deallocate(memory.block); }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-};
-
-hal::Status run(Stream s, const hal::Matmul& p) {
+// The product of this kind, made where it is the first; null where cuBLASLt does not take it.
+std::shared_ptr<BlasProduct> product_of(const hal::Matmul& p, int device) {
+  BlasCache& cache = BlasCache::instance();
+  const BlasKey key = key_of(p, device);
+  if (std::shared_ptr<BlasProduct> known = cache.find(key)) return known;
   const std::optional<BlasPlan> plan = plan_of(p);
   const lt::Functions* const f = plan ? lt::functions_if_any() : nullptr;
-  if (!f) return hal::Status::unsupported;
+  return f ? cache.make(key, *f, device, BlasProblem(*plan, p)) : nullptr;
+}
+
+hal::Status run(Stream s, const hal::Matmul& p) {
   const DeviceGuard guard(s.device.index);
   if (guard.error() != cudaSuccess) return status_of(guard.error());
-  const BlasProblem problem(*plan, p, s.device.index);
-  BlasCache& cache = BlasCache::instance();
-  const lt::Handle handle = cache.handle(*f, s.device.index);
-  const std::shared_ptr<BlasProduct> product = cache.product(*f, handle, problem);
-  const std::optional<lt::Heuristic> chosen = product->algorithm();
+  const std::shared_ptr<BlasProduct> product = product_of(p, s.device.index);
+  if (!product) return hal::Status::unsupported;
+  const lt::Heuristic* const chosen = product->algorithm();
   if (!chosen)
     return left_to_us(cat_text("it has no algorithm for a product of [", p.m, ", ", p.k, "] by [",
                                p.k, ", ", p.n, "] of dtype ", name_of(p.dtype)));
-  const Workspace workspace(s.device, chosen->workspace);
-  const int status = product->run(problem, *chosen, p.alpha, plan->has_c ? p.beta : 0,
-                                  workspace.memory.data, native_stream(s));
+  const Workspace workspace(s, chosen->workspace, "matmul workspace");
+  const int status = product->run(p, *chosen, workspace.data(), native_stream(s));
   if (blas_unsupported(status)) product->give_up();
   blas_ok(status, "the product");
   return hal::Status::ok;

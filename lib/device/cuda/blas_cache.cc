@@ -25,19 +25,20 @@ lt::Handle BlasCache::handle(const lt::Functions& f, int device) {
   return h;
 }
 
-std::shared_ptr<BlasProduct> BlasCache::product(const lt::Functions& f, lt::Handle handle,
-                                                const BlasProblem& problem) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = products_.find(problem.key); known != products_.end())
-      return known->second;
-  }
-  auto made = std::make_shared<BlasProduct>(f, handle, problem);
+std::shared_ptr<BlasProduct> BlasCache::find(const BlasKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto known = products_.find(key);
+  return known == products_.end() ? nullptr : known->second;
+}
+
+std::shared_ptr<BlasProduct> BlasCache::make(const BlasKey& key, const lt::Functions& f, int device,
+                                             const BlasProblem& problem) {
+  auto made = std::make_shared<BlasProduct>(f, handle(f, device), problem);
   std::unordered_map<BlasKey, std::shared_ptr<BlasProduct>, BlasKeyHash> old;  // ends unlocked
   const std::lock_guard lock(mutex_);
   if (closed_) return made;
   if (products_.size() >= kMost) old.swap(products_);
-  return products_.try_emplace(problem.key, std::move(made)).first->second;
+  return products_.try_emplace(key, std::move(made)).first->second;
 }
 
 void BlasCache::close() {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "device/cuda/blas_key.h"
 #include "device/cuda/blas_product.h"
 
 namespace flambeau::cuda {
@@ -15,13 +16,14 @@ class BlasCache {
  public:
   static BlasCache& instance();
 
-  lt::Handle handle(const lt::Functions& f, int device);
-  std::shared_ptr<BlasProduct> product(const lt::Functions& f, lt::Handle handle,
-                                       const BlasProblem& problem);
+  std::shared_ptr<BlasProduct> find(const BlasKey& key);  // null: none of its kind was made yet
+  std::shared_ptr<BlasProduct> make(const BlasKey& key, const lt::Functions& f, int device,
+                                    const BlasProblem& problem);
 
  private:
   static constexpr size_t kMost = 4096;  // kinds of products
 
+  lt::Handle handle(const lt::Functions& f, int device);
   void close();
 
   std::mutex mutex_;

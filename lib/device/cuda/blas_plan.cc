@@ -41,7 +41,8 @@ bool fits(const hal::Matmul& p) {
 std::optional<BlasPlan> plan_of(const hal::Matmul& problem) {
   if (!fits(problem)) return std::nullopt;
   hal::Matmul p = problem;
-  if (!row_major(p.out, p.m, p.n)) {  // out^T = b^T @ a^T
+  const bool swapped = !row_major(p.out, p.m, p.n);
+  if (swapped) {  // out^T = b^T @ a^T
     std::swap(p.m, p.n);
     std::swap(p.a, p.b);
     for (Operand* o : {&p.out, &p.a, &p.b, &p.c}) *o = hal::transposed(*o);
@@ -50,6 +51,7 @@ std::optional<BlasPlan> plan_of(const hal::Matmul& problem) {
              second = either(p.a, p.m, p.k);
   if (!out || !first || !second || (p.batches > 1 && p.out.batch == 0)) return std::nullopt;
   BlasPlan plan{*first, *second, *out, *out, p.b.data, p.a.data, p.out.data, p.out.data};
+  plan.swapped = swapped;
   if (!p.c.data || p.beta == 0) return plan;
   if (hal::is_bias(p)) {
     plan.bias = p.c.data;

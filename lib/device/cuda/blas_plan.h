@@ -21,6 +21,7 @@ struct BlasPlan {
   void* out_data;
   const void* bias = nullptr;  // p elements, added to every column
   bool has_c = false;
+  bool swapped = false;  // first is a, else b
 };
 
 std::optional<BlasPlan> plan_of(const hal::Matmul& problem);  // nullopt: cuBLASLt does not take it

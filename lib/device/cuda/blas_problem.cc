@@ -1,8 +1,7 @@
-// Types, epilogue, alignments and key of a product; see blas_problem.h.
+// Types, epilogue and alignments of a product; see blas_problem.h.
 #include "device/cuda/blas_problem.h"
 
-#include <algorithm>
-
+#include "device/cuda/blas_key.h"
 #include "device/cuda/blas_lt.h"
 
 namespace flambeau::cuda {
@@ -21,14 +20,9 @@ BlasTypes types_of(const hal::Matmul& p) {
   }
 }
 
-uint32_t alignment(const void* p) {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-  return uint32_t(std::min<uintptr_t>(address ? address & -address : 256, 256));
-}
-
 BlasAlignments alignments_of(const BlasPlan& p) {
-  return {alignment(p.first_data), alignment(p.second_data), alignment(p.c_data),
-          alignment(p.out_data), alignment(p.bias)};
+  return {alignment_of(p.first_data), alignment_of(p.second_data), alignment_of(p.c_data),
+          alignment_of(p.out_data)};
 }
 
 uint32_t epilogue_of(const BlasPlan& plan, const hal::Matmul& p) {
@@ -36,28 +30,13 @@ uint32_t epilogue_of(const BlasPlan& plan, const hal::Matmul& p) {
   return added ? added : uint32_t(lt::kPlain);
 }
 
-BlasKey key_of(const BlasProblem& b, int64_t k, int device) {
-  BlasKey key{};
-  size_t i = 0;
-  for (const ColumnMatrix* m : {&b.plan.first, &b.plan.second, &b.plan.out, &b.plan.c})
-    for (const int64_t v : {m->ld, m->batch}) key[i++] = v;
-  for (const int64_t v :
-       {b.plan.out.rows, b.plan.out.cols, k, b.batches, int64_t(b.plan.first.transposed),
-        int64_t(b.plan.second.transposed), int64_t(b.epilogue), int64_t(b.types.data),
-        int64_t(b.types.compute), int64_t(device), int64_t(b.by.first), int64_t(b.by.second),
-        int64_t(b.by.c), int64_t(b.by.out), int64_t(b.by.bias)})
-    key[i++] = v;
-  return key;
-}
-
 }  // namespace
 
-BlasProblem::BlasProblem(const BlasPlan& p, const hal::Matmul& m, int device)
+BlasProblem::BlasProblem(const BlasPlan& p, const hal::Matmul& m)
     : plan(p),
       types(types_of(m)),
       by(alignments_of(p)),
       batches(m.batches),
-      epilogue(epilogue_of(p, m)),
-      key(key_of(*this, m.k, device)) {}
+      epilogue(epilogue_of(p, m)) {}
 
 }  // namespace flambeau::cuda

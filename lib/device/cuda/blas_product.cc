@@ -26,7 +26,13 @@ bool blas_unsupported(int status) {
 }
 
 BlasProduct::BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasProblem& p)
-    : f_(f), handle_(handle), bias_(p.plan.bias) {
+    : f_(f),
+      handle_(handle),
+      swapped_(p.plan.swapped),
+      has_c_(p.plan.has_c),
+      has_bias_(p.plan.bias),
+      wide_(p.types.scale == lt::kReal64),
+      bias_(p.plan.bias) {
   blas_ok(f_.desc_create(desc_.out(), p.types.compute, p.types.scale), "creating a product");
   set(lt::kTransA, int32_t(p.plan.first.transposed));
   set(lt::kTransB, int32_t(p.plan.second.transposed));
@@ -75,27 +81,25 @@ std::optional<lt::Heuristic> BlasProduct::ask(const BlasProblem& p) const {
   return best;
 }
 
-std::optional<lt::Heuristic> BlasProduct::algorithm() const {
+int BlasProduct::run(const hal::Matmul& p, const lt::Heuristic& by, void* workspace,
+                     lt::NativeStream stream) {
+  if (!has_bias_) return enqueue(p, by, workspace, stream);
   const std::lock_guard lock(mutex_);
-  return algorithm_;
-}
-
-void BlasProduct::give_up() {
-  const std::lock_guard lock(mutex_);
-  algorithm_.reset();
-}
-
-int BlasProduct::run(const BlasProblem& p, const lt::Heuristic& by, double alpha, double beta,
-                     void* workspace, lt::NativeStream stream) {
-  const bool wide = p.types.scale == lt::kReal64;
-  const Scalar by_alpha(alpha, wide), by_beta(beta, wide);
-  const std::lock_guard lock(mutex_);
-  if (bias_ != p.plan.bias) {
-    set(lt::kBiasPointer, p.plan.bias);
-    bias_ = p.plan.bias;
+  if (bias_ != p.c.data) {
+    bias_ = nullptr;
+    set(lt::kBiasPointer, p.c.data);
+    bias_ = p.c.data;
   }
-  return f_.matmul(handle_, desc_, &by_alpha, p.plan.first_data, first_, p.plan.second_data,
-                   second_, &by_beta, p.plan.c_data, c_, p.plan.out_data, out_, &by.algo, workspace,
+  return enqueue(p, by, workspace, stream);
+}
+
+int BlasProduct::enqueue(const hal::Matmul& p, const lt::Heuristic& by, void* workspace,
+                         lt::NativeStream stream) const {
+  const Scalar alpha(p.alpha, wide_), beta(has_c_ ? p.beta : 0, wide_);
+  const void* const first = swapped_ ? p.a.data : p.b.data;
+  const void* const second = swapped_ ? p.b.data : p.a.data;
+  return f_.matmul(handle_, desc_, &alpha, first, first_, second, second_, &beta,
+                   has_c_ ? p.c.data : p.out.data, c_, p.out.data, out_, &by.algo, workspace,
                    by.workspace, stream);
 }
 

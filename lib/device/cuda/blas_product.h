@@ -2,6 +2,7 @@
 // and used by every product of the same key, since making and asking cost more than a small
 // product. Where the bias lies is the one thing that changes, for which a call holds the lock.
 #pragma once
+#include <atomic>
 #include <mutex>
 #include <optional>
 
@@ -41,13 +42,15 @@ class BlasProduct {
   // Asks for an algorithm, which may allocate in the middle of a capture.
   BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasProblem& problem);
 
-  // None where cuBLASLt has no algorithm, or had one that then did not run here.
-  std::optional<lt::Heuristic> algorithm() const;
-  void give_up();  // its algorithm
+  // Null where cuBLASLt has no algorithm, or had one that then did not run here.
+  const lt::Heuristic* algorithm() const {
+    return algorithm_ && !given_up_.load(std::memory_order_relaxed) ? &*algorithm_ : nullptr;
+  }
+  void give_up() { given_up_ = true; }
 
   // Enqueues one product of this kind; the workspace is as large as the algorithm wants.
-  int run(const BlasProblem& problem, const lt::Heuristic& by, double alpha, double beta,
-          void* workspace, lt::NativeStream stream);
+  int run(const hal::Matmul& problem, const lt::Heuristic& by, void* workspace,
+          lt::NativeStream stream);
 
  private:
   template <class V>
@@ -55,14 +58,19 @@ class BlasProduct {
   void lay_out(Owned<lt::Layout>& layout, const ColumnMatrix& m, const BlasProblem& p);
   std::optional<lt::Heuristic> ask(const BlasProblem& p) const;
 
+  int enqueue(const hal::Matmul& p, const lt::Heuristic& by, void* workspace,
+              lt::NativeStream stream) const;
+
   const lt::Functions& f_;
   const lt::Handle handle_;
+  const bool swapped_, has_c_, has_bias_, wide_;  // of its plan; scaled in f64
   Owned<lt::Desc> desc_{f_.desc_destroy};
   Owned<lt::Layout> first_{f_.layout_destroy}, second_{f_.layout_destroy}, c_{f_.layout_destroy},
       out_{f_.layout_destroy};
-  mutable std::mutex mutex_;
-  const void* bias_ = nullptr;  // that the descriptor names
   std::optional<lt::Heuristic> algorithm_;
+  std::atomic<bool> given_up_{false};
+  std::mutex mutex_;
+  const void* bias_ = nullptr;  // that the descriptor names
 };
 
 }  // namespace flambeau::cuda

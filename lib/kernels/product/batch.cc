@@ -2,6 +2,8 @@
 // so that what lies together is merged first.
 #include "kernels/product/batch.h"
 
+#include <utility>
+
 namespace flambeau {
 namespace {
 
@@ -22,17 +24,19 @@ GemmOperand matrix_of(const Tensor& t, int64_t rows, int64_t cols) {
 
 }  // namespace
 
-GemmArgs gemm_matrices(GemmTensors tensors) {
+GemmArgs gemm_matrices(GemmTensors tensors, bool b_transposed) {
   const Tensor &out = *tensors[0], &a = *tensors[1], &b = *tensors[2];
+  const DimsView sizes = out.sizes();
   GemmArgs g;
-  g.m = out.size(-2);
-  g.n = out.size(-1);
-  g.k = a.size(-1);
+  g.m = sizes[sizes.size() - 2];
+  g.n = sizes.back();
+  g.k = a.sizes().back();
   g.batches = 1;
   g.batch_ndim = 0;
   g.out = matrix_of(out, g.m, g.n);
   g.a = matrix_of(a, g.m, g.k);
-  g.b = matrix_of(b, g.k, g.n);
+  g.b = b_transposed ? matrix_of(b, g.n, g.k) : matrix_of(b, g.k, g.n);
+  if (b_transposed) std::swap(g.b.row, g.b.col);
   g.c.data = nullptr;
   if (tensors[3]) g.c = matrix_of(*tensors[3], g.m, g.n);
   return g;
@@ -46,36 +50,37 @@ int64_t batch_stride(const Tensor& t, size_t dim, size_t out_ndim) {
 
 size_t fold_batch(GemmArgs& g, GemmTensors tensors, size_t first) {
   GemmOperand* const operands[4] = {&g.out, &g.a, &g.b, &g.c};
-  const size_t nd = tensors[0]->sizes().size();
-  g.batch_ndim = 0;
-  g.batches = 1;
+  const DimsView of_out = tensors[0]->sizes();
+  const size_t nd = of_out.size();
   size_t at = nd - 2;
-  SmallVector<int64_t, kGemmBatchDims> sizes, strides[4];  // innermost first
+  int64_t sizes[kGemmBatchDims], strides[4][kGemmBatchDims];  // innermost first
+  int n = 0;
+  g.batches = 1;
   for (; at > first; --at) {
-    const int64_t size = tensors[0]->sizes()[at - 1];
+    const int64_t size = of_out[at - 1];
     if (size == 1) continue;
     int64_t step[4] = {};
-    bool merge = !sizes.empty();
+    bool merge = n > 0;
     for (int o = 0; o < 4; ++o) {
       if (!operands[o]->data) continue;
       step[o] = batch_stride(*tensors[o], at - 1, nd);
-      merge = merge && mergeable(*operands[o], step[o], strides[o].back(), sizes.back());
+      merge = merge && mergeable(*operands[o], step[o], strides[o][n - 1], sizes[n - 1]);
     }
     if (merge) {
-      sizes.back() *= size;
-    } else if (sizes.size() == kGemmBatchDims) {
+      sizes[n - 1] *= size;
+    } else if (n == kGemmBatchDims) {
       break;
     } else {
-      sizes.push_back(size);
-      for (int o = 0; o < 4; ++o) strides[o].push_back(step[o]);
+      sizes[n] = size;
+      for (int o = 0; o < 4; ++o) strides[o][n] = step[o];
+      ++n;
     }
     g.batches *= size;
   }
-  g.batch_ndim = int32_t(sizes.size());
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    const size_t from = sizes.size() - 1 - d;
-    g.batch_size[d] = sizes[from];
-    for (int o = 0; o < 4; ++o) operands[o]->batch[d] = strides[o][from];
+  g.batch_ndim = n;
+  for (int d = 0; d < n; ++d) {
+    g.batch_size[d] = sizes[n - 1 - d];
+    for (int o = 0; o < 4; ++o) operands[o]->batch[d] = strides[o][n - 1 - d];
   }
   return at - first;
 }

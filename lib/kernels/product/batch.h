@@ -9,7 +9,7 @@ using GemmTensors = const Tensor* const (&)[4];  // out, a, b, c; null where the
 
 // Sizes and the operands' rows and columns; dimensions of size 1 in an operand but not in the
 // product repeat. No batch yet.
-GemmArgs gemm_matrices(GemmTensors tensors);
+GemmArgs gemm_matrices(GemmTensors tensors, bool b_transposed);
 
 // Batch dimensions from `first` on without those of size 1, neighbours merged where all operands
 // allow it. Those that do not fit are left to the caller: the number of leading dimensions not

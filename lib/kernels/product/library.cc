@@ -50,8 +50,7 @@ bool merges(const Tensor& t, DimsView product) {
   return true;
 }
 
-int64_t launches(GemmTensors tensors) {
-  GemmArgs g = gemm_matrices(tensors);
+int64_t launches(GemmArgs g, GemmTensors tensors) {
   if (fold_batch(g, tensors, 0) > 0) return kMostLaunches + 1;
   fold_rows(g);
   if (g.batch_ndim <= 1) return 1;
@@ -71,20 +70,30 @@ bool library_multiplies(const Tensor& out) {
   return t == Dtype::f32 || t == Dtype::f64 || is_half(t);
 }
 
-LibraryOperands::LibraryOperands(GemmTensors given, double beta)
-    : out_(*given[kOut]), all_{given[0], given[1], given[2], given[3]} {
+LibraryOperands::LibraryOperands(GemmTensors given, double beta, bool b_transposed)
+    : b_transposed_(b_transposed),
+      out_(*given[kOut]),
+      all_{given[0], given[1], given[2], given[3]},
+      matrices_(gemm_matrices(all_, b_transposed)) {
   lay_matrices();
-  if (out_.dim() > 3 && launches(all_) > kMostLaunches) merge_batches();
+  const int64_t batches = out_.numel() / (matrices_.m * matrices_.n);
+  if (out_.dim() > 3 && batches > kMostLaunches && launches(matrices_, all_) > kMostLaunches)
+    merge_batches();
   if (all_[kAddend]) lay_addend(beta);
 }
 
 void LibraryOperands::replace(int operand, Tensor by) {
   made_[operand] = std::move(by);
-  all_[operand] = &made_[operand];
+  point(operand, made_[operand]);
+}
+
+void LibraryOperands::point(int operand, const Tensor& to) {
+  all_[operand] = &to;
+  matrices_ = gemm_matrices(all_, b_transposed_);
 }
 
 void LibraryOperands::lay_matrices() {
-  const GemmArgs g = gemm_matrices(all_);
+  const GemmArgs& g = matrices_;
   const auto lies = [](const GemmOperand& o, int64_t rows, int64_t cols) {
     return lies_in_rows(as_matrix(o), rows, cols) || lies_in_columns(as_matrix(o), rows, cols);
   };
@@ -100,14 +109,14 @@ void LibraryOperands::merge_batches() {
     if (!merges(*all_[operand], sizes)) replace(operand, dense(*all_[operand], batch));
   if (all_[kAddend] && !merges(*all_[kAddend], sizes)) {
     run_cast(*all_[kOut], *all_[kAddend]);
-    all_[kAddend] = all_[kOut];
+    point(kAddend, *all_[kOut]);
   }
 }
 
 void LibraryOperands::lay_addend(double beta) {
   const Tensor &out = *all_[kOut], &c = *all_[kAddend];
   if (same_place(out, c)) return;
-  const GemmArgs g = gemm_matrices(all_);
+  const GemmArgs& g = matrices_;
   const DimsView sizes = out.sizes();
   int64_t step = 0;  // whether any batch dimension has one
   for (size_t d = 0; d + 2 < sizes.size(); ++d)
@@ -125,7 +134,7 @@ void LibraryOperands::lay_addend(double beta) {
   }
   if (is_bias(p) || lies_in_rows(p.c, p.m, p.n)) return;
   run_cast(out, c);
-  all_[kAddend] = all_[kOut];
+  point(kAddend, *all_[kOut]);
 }
 
 void LibraryOperands::finish() const {

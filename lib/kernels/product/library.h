@@ -12,19 +12,23 @@ bool library_multiplies(const Tensor& out);
 // The same product of operands that the library takes: those that were given, or copies of them.
 class LibraryOperands {
  public:
-  LibraryOperands(GemmTensors given, double beta);
+  LibraryOperands(GemmTensors given, double beta, bool b_transposed);
   GemmTensors tensors() const { return all_; }
+  const GemmArgs& matrices() const { return matrices_; }
   void finish() const;  // brings the product to its place, where it was computed elsewhere
 
  private:
   void replace(int operand, Tensor by);
+  void point(int operand, const Tensor& to);
   void lay_matrices();
   void merge_batches();
   void lay_addend(double beta);
 
+  const bool b_transposed_;
   const Tensor& out_;
   const Tensor* all_[4];
   Tensor made_[4];
+  GemmArgs matrices_;  // of all_, without batches
 };
 
 // One product, with at most one batch dimension; false, and nothing is done, where the library

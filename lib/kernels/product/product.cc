@@ -10,6 +10,7 @@
 #include "kernels/gemm/precision.h"
 #include "kernels/product/batch.h"
 #include "kernels/product/library.h"
+#include "kernels/product/weight.h"
 
 namespace flambeau {
 
@@ -25,12 +26,14 @@ namespace {
       "the operands are [..., m, k] and [..., k, n]; transpose one or make the sizes agree");
 }
 
-void check_shapes(const char* op, const Tensor& out, const Tensor& a, const Tensor& b) {
+void check_shapes(const char* op, const Tensor& out, const Tensor& a, const Tensor& b,
+                  bool b_transposed) {
   if (a.dim() < 2 || b.dim() < 2 || out.dim() < 2)
     bad_shapes(op, out, a, b, "operands need rows and columns");
   const DimsView o = out.sizes(), x = a.sizes(), y = b.sizes();
-  if (x.back() != y[y.size() - 2]) bad_shapes(op, out, a, b, "the inner sizes differ");
-  if (o[o.size() - 2] != x[x.size() - 2] || o.back() != y.back()) {
+  const int64_t rows = y[y.size() - 2], cols = y.back();
+  if (x.back() != (b_transposed ? cols : rows)) bad_shapes(op, out, a, b, "the inner sizes differ");
+  if (o[o.size() - 2] != x[x.size() - 2] || o.back() != (b_transposed ? rows : cols)) {
     bad_shapes(op, out, a, b, "the output has another shape than the product");
   }
   const DimsView batch = o.first(o.size() - 2);
@@ -89,8 +92,8 @@ void launch_folded(const char* op, KernelFn fn, GemmArgs& g, GemmTensors t) {
 
 // More batch dimensions than a launch holds: one launch per index of the outermost.
 void launch_outer(const char* op, KernelFn fn, GemmArgs& g, GemmTensors tensors, size_t first) {
-  const GemmArgs start = g;
   if (fold_batch(g, tensors, first) == 0) return launch_folded(op, fn, g, tensors);
+  const GemmArgs start = g;  // its batch is folded anew for each index
   const size_t nd = tensors[0]->sizes().size();
   for (int64_t i = 0; i < tensors[0]->sizes()[first]; ++i) {
     g = start;
@@ -104,8 +107,9 @@ void launch_outer(const char* op, KernelFn fn, GemmArgs& g, GemmTensors tensors,
   }
 }
 
-void multiply(const char* op, KernelFn fn, GemmTensors tensors, const GemmOptions& options) {
-  GemmArgs g = gemm_matrices(tensors);
+// `g`: of the tensors, without their batch.
+void multiply(const char* op, KernelFn fn, GemmTensors tensors, GemmArgs g,
+              const GemmOptions& options) {
   g.activation = options.activation;
   g.tf32 = matmul_precision != MatmulPrecision::highest;
   g.alpha = options.alpha;
@@ -114,13 +118,11 @@ void multiply(const char* op, KernelFn fn, GemmTensors tensors, const GemmOption
   launch_outer(op, fn, g, tensors, 0);
 }
 
-}  // namespace
-
-void run_gemm(const char* op, const Tensor& out, const Tensor& a, const Tensor& b,
-              const GemmOptions& options) {
+void run(const char* op, const Tensor& out, const Tensor& a, const Tensor& b, bool b_transposed,
+         const GemmOptions& options) {
   const Tensor* c = options.c && options.c->defined() && options.beta != 0 ? options.c : nullptr;
   check_dtypes(op, out, a, b, c);
-  check_shapes(op, out, a, b);
+  check_shapes(op, out, a, b, b_transposed);
   if (c && !broadcasts_to(c->sizes(), out.sizes())) {
     fail(Code::shape, op, ": ", describe(*c), " does not broadcast to the product's shape ",
          to_string(out.sizes()));
@@ -128,10 +130,23 @@ void run_gemm(const char* op, const Tensor& out, const Tensor& a, const Tensor& 
   const KernelFn fn = kGemm.find(op, out.device(), out.dtype());
   if (out.numel() == 0) return;
   const Tensor* const tensors[4] = {&out, &a, &b, c};
-  if (!library_multiplies(out)) return multiply(op, fn, tensors, options);
-  const LibraryOperands operands(tensors, options.beta);
-  multiply(op, fn, operands.tensors(), options);
+  if (!library_multiplies(out))
+    return multiply(op, fn, tensors, gemm_matrices(tensors, b_transposed), options);
+  const LibraryOperands operands(tensors, options.beta, b_transposed);
+  multiply(op, fn, operands.tensors(), operands.matrices(), options);
   operands.finish();
+}
+
+}  // namespace
+
+void run_gemm(const char* op, const Tensor& out, const Tensor& a, const Tensor& b,
+              const GemmOptions& options) {
+  run(op, out, a, b, false, options);
+}
+
+void run_gemm_by_weight(const char* op, const Tensor& out, const Tensor& a, const Tensor& weight,
+                        const GemmOptions& options) {
+  run(op, out, a, weight, true, options);
 }
 
 }  // namespace flambeau

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/map/map.h"
+#include "kernels/product/weight.h"
 #include "ops/call.h"
 #include "ops/elementwise/binary.h"
 #include "ops/ops.h"
@@ -10,15 +11,6 @@
 namespace flambeau::ops {
 
 namespace {
-
-// x.mT for the kernel only: no history.
-Tensor transposed(const Tensor& x) {
-  Dims sizes(x.sizes()), strides(x.strides());
-  const size_t n = sizes.size();
-  std::swap(sizes[n - 1], sizes[n - 2]);
-  std::swap(strides[n - 1], strides[n - 2]);
-  return alias(x, sizes, strides, x.offset());
-}
 
 struct MatmulBackward {
   Saved a, b;
@@ -65,9 +57,11 @@ struct LinearBackward {
 };
 
 void check_same_dtype(const Op& op, const Tensor& a, const Tensor& b) {
-  check(a.dtype() == b.dtype(), Code::dtype, op, ": expected ", op.operand(0), " and ",
-        op.operand(1), " to have the same dtype, but got: ", name_of(a.dtype()),
-        " != ", name_of(b.dtype()), ". Convert one with .to(dtype)");
+  if (a.dtype() == b.dtype()) [[likely]]
+    return;
+  fail(Code::dtype, op, ": expected ", op.operand(0), " and ", op.operand(1),
+       " to have the same dtype, but got: ", name_of(a.dtype()), " != ", name_of(b.dtype()),
+       ". Convert one with .to(dtype)");
 }
 
 [[noreturn]] void fail_inner(const Op& op, const Tensor& a, const Tensor& b) {
@@ -224,14 +218,16 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Into) {
   sizes.back() = c[1].size(0);
   const Tensor rows = c[0].dim() == 2 ? c[0] : as_rows(detach(c[0]));
   Tensor y = c.output(sizes, c[0].dtype());
-  const Tensor flat = alias(y, Dims{rows.size(0), sizes.back()}, Dims{sizes.back(), 1}, y.offset());
+  const Tensor flat = c[0].dim() == 2 ? y
+                                      : alias(y, Dims{rows.size(0), sizes.back()},
+                                              Dims{sizes.back(), 1}, y.offset());
   if (c[2]) {
     check(broadcasts_to(c[2].sizes(), flat.sizes()), Code::shape, "linear: bias of shape ",
           ShapeText{c[2].sizes()}, " does not broadcast to ", ShapeText{flat.sizes()},
           ": expected one element per row of weight ", weight);
-    run_gemm(op::linear, flat, rows, transposed(c[1]), {.c = &c[2]});
+    run_gemm_by_weight(op::linear, flat, rows, c[1], {.c = &c[2]});
   } else {
-    run_gemm(op::linear, flat, rows, transposed(c[1]));
+    run_gemm_by_weight(op::linear, flat, rows, c[1]);
   }
   return c.track(std::move(y),
                  LinearBackward{c.save(c[0]), c.save(c[1]), c[2] ? Dims(c[2].sizes()) : Dims{}});
