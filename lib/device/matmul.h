@@ -21,6 +21,9 @@ struct Matmul {
   double alpha = 1, beta = 1;
   bool relu = false;
   bool tf32 = false;  // operands of f32 may be rounded to 10 bits of mantissa
+  // Not null: sums[m] of a's rows go there in the same pass, as a bias's gradient beside its
+  // weight's. Then there is no c, no relu and no batch.
+  void* row_sums = nullptr;
 };
 
 }  // namespace flambeau::hal

@@ -126,6 +126,29 @@ TEST(Contract, OfCublasLtIsKept) {
   EXPECT_TRUE(breaks(p.ask()));
 }
 
+// Of a's rows, which are as many as a bias has, or of b's columns.
+TEST(Contract, OfCublasLtsSumsIsKept) {
+  Broken breaks;
+  Call p;
+  for (const auto& [epilogue, count] : {std::pair{kRowSums, kM}, {kColumnSums, kN}}) {
+    ASSERT_EQ(p.set(kEpilogue, uint32_t(epilogue)), kSuccess);
+    ASSERT_EQ(p.set(kBiasPointer, p.memory + 16384 - count * 4), kSuccess);
+    ASSERT_EQ(p.ask(), kSuccess);
+    EXPECT_EQ(p.run(), kSuccess);
+    ASSERT_EQ(p.set(kBiasPointer, p.memory + 16384 - (count - 1) * 4), kSuccess);
+    ASSERT_EQ(p.ask(), kSuccess);
+    EXPECT_TRUE(breaks(p.run()));  // beyond the memory
+    ASSERT_EQ(p.set(kBiasPointer, p.at_d), kSuccess);
+    ASSERT_EQ(p.ask(), kSuccess);
+    EXPECT_TRUE(breaks(p.run()));  // over the product
+    ASSERT_EQ(p.set(kEpilogue, uint32_t(epilogue | kRelu)), kSuccess);
+    EXPECT_TRUE(breaks(p.ask()));
+    ASSERT_EQ(p.set(kEpilogue, uint32_t(epilogue)), kSuccess);
+    ASSERT_EQ(p.set(kBiasPointer, static_cast<void*>(nullptr)), kSuccess);
+    EXPECT_TRUE(breaks(p.ask()));
+  }
+}
+
 TEST(Contract, OfCublasLtsLayoutsIsKept) {
   Broken breaks;
   Call p;

@@ -28,6 +28,13 @@ void run(const BlasPlan& p, const hal::Matmul& problem) {
         if (p.bias) sum += static_cast<const double*>(p.bias)[i];
         static_cast<double*>(p.out_data)[b * p.out.batch + i + j * p.out.ld] = sum;
       }
+  const bool first = p.swapped;
+  for (int64_t i = 0; problem.row_sums && i < (first ? p.out.rows : p.out.cols); ++i) {
+    double sum = 0;
+    for (int64_t k = 0; k < problem.k; ++k)
+      sum += first ? at(p.first_data, p.first, 0, i, k) : at(p.second_data, p.second, 0, k, i);
+    static_cast<double*>(problem.row_sums)[i] = sum;
+  }
 }
 
 struct Matrix {
@@ -81,6 +88,25 @@ TEST(BlasPlan, EveryLayoutGivesTheProduct) {
         for (int flips = 0; flips < 8; ++flips)
           for (Addend addend : {Addend::none, Addend::bias, Addend::matrix})
             check_case(m, n, k, flips, addend);
+}
+
+TEST(BlasPlan, SumsTheRowsOfTheLeftOperandWhereverItGoes) {
+  constexpr int64_t m = 3, n = 4, k = 5;
+  for (int flips = 0; flips < 8; ++flips) {
+    const Matrix a = matrix(1, m, k, flips & 1, 1), b = matrix(1, k, n, flips & 2, 2),
+                 out = matrix(1, m, n, flips & 4, 0);
+    double sums[m] = {};
+    hal::Matmul p{Dtype::f64, m, n, k, 1, out.operand, a.operand, b.operand, {}, 1, 0};
+    p.row_sums = sums;
+    const auto plan = plan_of(p);
+    ASSERT_TRUE(plan);
+    run(*plan, p);
+    for (int64_t i = 0; i < m; ++i) {
+      double expected = 0;
+      for (int64_t l = 0; l < k; ++l) expected += value(a, 0, i, l);
+      EXPECT_EQ(sums[i], expected) << flips << ' ' << i;
+    }
+  }
 }
 
 TEST(BlasPlan, RefusesWhatNeedsCopies) {

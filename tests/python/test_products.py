@@ -143,3 +143,46 @@ def test_products_are_the_librarys(form, dtype, device, request):
     assert "cublasLtMatmul" in names
     assert not {f"{op}_kernel" for op in OURS} & {*names}
     assert names.count("cublasLtMatmul") <= 16
+
+
+@pytest.mark.parametrize("dtype", [*TOLERANCE, "tf32"], ids=str)
+def test_gradients_of_a_layer_take_one_pass_each(dtype, device, request):
+    """That of the weight makes the bias's, too, where a sum promises no more than a product; in
+    double precision the library makes one without the other."""
+    tf32, dtype = dtype == "tf32", torch.float32 if dtype == "tf32" else dtype
+    tolerance = 2e-2 if tf32 else 4 * TOLERANCE[dtype]
+    operands = [x.to(dtype) for x in (drawn(2, 3, 6, 8), W, ROW)]
+    slope = drawn(2, 3, 6, 5, seed=9).to(dtype)
+
+    def gradients(there, kind):
+        x, w, b = (t.detach().to(there, kind).requires_grad_() for t in operands)
+        y, dy = F.linear(x, w, b), slope.to(there, kind)
+        return kernels(lambda: torch.autograd.grad(y, (x, w, b), dy))
+
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    try:
+        found, names = gradients(device, dtype)
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = False
+    for y, wanted in zip(found, gradients("cpu", torch.float64)[0]):
+        torch.testing.assert_close(y.cpu().double(), wanted, rtol=0, atol=tolerance)
+    if request.config.getoption("--device") != "standin":
+        return
+    together = tf32 or dtype in (torch.float16, torch.bfloat16)
+    assert names.count("cublasLtMatmul") == 2
+    assert len(names) == (2 if together else 3), names
+
+
+def test_gradients_of_gradients_of_a_layer(device):
+    x, w, b = (t.to(device).requires_grad_() for t in (A.half(), W.half(), ROW.half()))
+    y = F.linear(x, w, b)
+    first = torch.autograd.grad(y, (w, b), torch.ones_like(y), create_graph=True)
+    (second,) = torch.autograd.grad(first[0].sum(), x)
+    assert second.tolist() == [[5] * 8] * 6
+    assert first[1].tolist() == [6] * 5
+
+
+def test_gradients_of_a_layer_without_rows(device):
+    x, w, b = (t.to(device).requires_grad_() for t in (drawn(0, 8).half(), W.half(), ROW.half()))
+    F.linear(x, w, b).sum().backward()
+    assert w.grad.tolist() == [[0] * 8] * 5 and b.grad.tolist() == [0] * 5

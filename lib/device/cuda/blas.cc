@@ -49,7 +49,7 @@ std::shared_ptr<BlasProduct> product_of(const hal::Matmul& p, int device) {
   if (std::shared_ptr<BlasProduct> known = cache.find(key)) return known;
   const std::optional<BlasPlan> plan = plan_of(p);
   const lt::Functions* const f = plan ? lt::functions_if_any() : nullptr;
-  return f ? cache.make(key, *f, device, BlasProblem(*plan, p)) : nullptr;
+  return f ? cache.make(key, *f, device, BlasProblem(*plan, p), p) : nullptr;
 }
 
 hal::Status run(Stream s, const hal::Matmul& p) {
@@ -58,6 +58,7 @@ hal::Status run(Stream s, const hal::Matmul& p) {
   const std::shared_ptr<BlasProduct> product = product_of(p, s.device.index);
   if (!product) return hal::Status::unsupported;
   const lt::Heuristic* const chosen = product->algorithm();
+  if (!chosen && p.row_sums) return hal::Status::unsupported;  // the product alone may be
   if (!chosen)
     return left_to_us(cat_text("it has no algorithm for a product of [", p.m, ", ", p.k, "] by [",
                                p.k, ", ", p.n, "] of dtype ", name_of(p.dtype)));
@@ -76,7 +77,8 @@ hal::Status attempt(Stream s, const hal::Matmul& problem) try {
   const std::string text = cat_text("cuBLASLt: ", failure.what, " failed with ",
                                     lt::functions().status_name(failure.status));
   const hal::Status status = meaning(failure.status);
-  return status == hal::Status::unsupported ? left_to_us(text) : failed(status, text);
+  if (status != hal::Status::unsupported) return failed(status, text);
+  return problem.row_sums ? status : left_to_us(text);
 }
 
 }  // namespace

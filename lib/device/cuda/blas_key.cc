@@ -16,10 +16,11 @@ BlasKey key_of(const hal::Matmul& p, int device) {
   const bool has_c = p.c.data && p.beta != 0;
   const hal::Matmul::Operand c = has_c ? p.c : hal::Matmul::Operand{};
   uint64_t aligned = 0;
-  for (const void* data : {p.out.data, p.a.data, p.b.data, c.data})
+  for (const void* data : {p.out.data, p.a.data, p.b.data, c.data, p.row_sums})
     aligned = aligned << 4 | uint64_t(std::countr_zero(alignment_of(data)));
   // Whether c is a bias depends on the last two.
-  const bool flags[] = {p.relu, p.tf32, has_c, has_c && p.beta == 1, c.data == p.out.data};
+  const bool flags[] = {p.row_sums != nullptr, p.relu, p.tf32, has_c, has_c && p.beta == 1,
+                        c.data == p.out.data};
   uint64_t said = uint64_t(device) << 16 | uint64_t(p.dtype);
   for (const bool flag : flags) said = said << 1 | uint64_t(flag);
   return {p.m,         p.n,     p.k,     p.batches, p.out.row,        p.out.col,

@@ -37,7 +37,9 @@ enum : int {
   kMinAlignmentC = 7,
   kMinAlignmentD = 8
 };  // cublasLtMatmulPreferenceAttributes_t
-enum : int { kPlain = 1, kRelu = 2, kBias = 4 };  // cublasLtEpilogue_t; relu and bias add up
+// cublasLtEpilogue_t; relu and bias add up. Sums over k of a's rows or of b's columns (BGRADA and
+// BGRADB) are written where a bias would be read.
+enum : int { kPlain = 1, kRelu = 2, kBias = 4, kRowSums = 256, kColumnSums = 512 };
 
 struct Algo {
   uint64_t data[8];

@@ -40,6 +40,8 @@ bool fits(const hal::Matmul& p) {
 
 std::optional<BlasPlan> plan_of(const hal::Matmul& problem) {
   if (!fits(problem)) return std::nullopt;
+  if (problem.row_sums && (problem.batches > 1 || problem.relu || problem.c.data))
+    return std::nullopt;
   hal::Matmul p = problem;
   const bool swapped = !row_major(p.out, p.m, p.n);
   if (swapped) {  // out^T = b^T @ a^T

@@ -26,6 +26,7 @@ BlasAlignments alignments_of(const BlasPlan& p) {
 }
 
 uint32_t epilogue_of(const BlasPlan& plan, const hal::Matmul& p) {
+  if (p.row_sums) return plan.swapped ? lt::kRowSums : lt::kColumnSums;
   const uint32_t added = (p.relu ? lt::kRelu : 0) | (plan.bias ? lt::kBias : 0);
   return added ? added : uint32_t(lt::kPlain);
 }

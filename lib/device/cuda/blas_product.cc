@@ -25,19 +25,20 @@ bool blas_unsupported(int status) {
   return status == lt::kArchMismatch || status == lt::kNotSupported;
 }
 
-BlasProduct::BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasProblem& p)
+BlasProduct::BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasProblem& p,
+                         const hal::Matmul& m)
     : f_(f),
       handle_(handle),
       swapped_(p.plan.swapped),
       has_c_(p.plan.has_c),
       has_bias_(p.plan.bias),
       wide_(p.types.scale == lt::kReal64),
-      bias_(p.plan.bias) {
+      vector_(vector_of(m)) {
   blas_ok(f_.desc_create(desc_.out(), p.types.compute, p.types.scale), "creating a product");
   set(lt::kTransA, int32_t(p.plan.first.transposed));
   set(lt::kTransB, int32_t(p.plan.second.transposed));
   set(lt::kEpilogue, p.epilogue);
-  if (bias_) set(lt::kBiasPointer, bias_);
+  if (vector_) set(lt::kBiasPointer, vector_);
   lay_out(first_, p.plan.first, p);
   lay_out(second_, p.plan.second, p);
   lay_out(c_, p.plan.c, p);
@@ -83,12 +84,13 @@ std::optional<lt::Heuristic> BlasProduct::ask(const BlasProblem& p) const {
 
 int BlasProduct::run(const hal::Matmul& p, const lt::Heuristic& by, void* workspace,
                      lt::NativeStream stream) {
-  if (!has_bias_) return enqueue(p, by, workspace, stream);
+  const void* const vector = vector_of(p);
+  if (!vector) return enqueue(p, by, workspace, stream);
   const std::lock_guard lock(mutex_);
-  if (bias_ != p.c.data) {
-    bias_ = nullptr;
-    set(lt::kBiasPointer, p.c.data);
-    bias_ = p.c.data;
+  if (vector_ != vector) {
+    vector_ = nullptr;
+    set(lt::kBiasPointer, vector);
+    vector_ = vector;
   }
   return enqueue(p, by, workspace, stream);
 }

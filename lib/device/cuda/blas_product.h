@@ -1,6 +1,6 @@
 // A kind of product as cuBLASLt keeps it: descriptors, and the algorithm that it chose. Made once
 // and used by every product of the same key, since making and asking cost more than a small
-// product. Where the bias lies is the one thing that changes, for which a call holds the lock.
+// product. Where a bias or sums lie is the one thing that changes, for which a call holds the lock.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -40,7 +40,8 @@ class Owned {
 class BlasProduct {
  public:
   // Asks for an algorithm, which may allocate in the middle of a capture.
-  BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasProblem& problem);
+  BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasProblem& problem,
+              const hal::Matmul& first);
 
   // Null where cuBLASLt has no algorithm, or had one that then did not run here.
   const lt::Heuristic* algorithm() const {
@@ -58,6 +59,9 @@ class BlasProduct {
   void lay_out(Owned<lt::Layout>& layout, const ColumnMatrix& m, const BlasProblem& p);
   std::optional<lt::Heuristic> ask(const BlasProblem& p) const;
 
+  const void* vector_of(const hal::Matmul& p) const {  // a bias that is read, sums that are written
+    return p.row_sums ? p.row_sums : has_bias_ ? p.c.data : nullptr;
+  }
   int enqueue(const hal::Matmul& p, const lt::Heuristic& by, void* workspace,
               lt::NativeStream stream) const;
 
@@ -70,7 +74,7 @@ class BlasProduct {
   std::optional<lt::Heuristic> algorithm_;
   std::atomic<bool> given_up_{false};
   std::mutex mutex_;
-  const void* bias_ = nullptr;  // that the descriptor names
+  const void* vector_ = nullptr;  // that the descriptor names
 };
 
 }  // namespace flambeau::cuda

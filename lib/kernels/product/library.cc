@@ -141,7 +141,7 @@ void LibraryOperands::finish() const {
   if (all_[kOut] != &out_) run_cast(out_, *all_[kOut]);
 }
 
-bool launch_library(const GemmArgs& g, const Tensor& out) {
+bool launch_library(const GemmArgs& g, const Tensor& out, void* row_sums) {
   const Device d = out.device();
   if (!library_multiplies(out) || g.batch_ndim > 1) return false;
   const auto operand = [&](const GemmOperand& o) {
@@ -159,7 +159,8 @@ bool launch_library(const GemmArgs& g, const Tensor& out) {
                             .alpha = g.alpha,
                             .beta = g.c.data ? g.beta : 0,
                             .relu = g.activation == Activation::relu,
-                            .tf32 = g.tf32};
+                            .tf32 = g.tf32,
+                            .row_sums = row_sums};
   const probe::Launch mark(d, nullptr);
   const hal::Status status = hal::try_call<&hal::Table::matmul>(d, current_stream(d), problem);
   if (status == hal::Status::unsupported) return false;

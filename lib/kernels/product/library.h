@@ -32,7 +32,7 @@ class LibraryOperands {
 };
 
 // One product, with at most one batch dimension; false, and nothing is done, where the library
-// cannot compute it.
-bool launch_library(const GemmArgs& g, const Tensor& out);
+// cannot compute it. `row_sums`: null, or where those of a go.
+bool launch_library(const GemmArgs& g, const Tensor& out, void* row_sums = nullptr);
 
 }  // namespace flambeau

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/map/map.h"
+#include "kernels/product/row_sums.h"
 #include "kernels/product/weight.h"
 #include "ops/call.h"
 #include "ops/elementwise/binary.h"
@@ -42,6 +43,20 @@ Tensor as_rows(const Tensor& x) {
   return reshape(x, Dims{rows, x.size(-1)});
 }
 
+// The gradients of weight and bias in one pass, where there is one; it has no gradient itself.
+bool both_gradients(const Tensor& dy, const Tensor& x, Tensors& g) {
+  if (modes.grad || dy.dtype() != x.dtype() || !product_sums_rows(dy)) return false;
+  if (dy.numel() == 0 || x.numel() == 0) return false;
+  const Op op{"linear_backward"};
+  const Call c{op, {dy, x}, Devices::exact};
+  const Tensor weight = flambeau::empty(Dims{dy.size(1), x.size(1)}, x.dtype(), x.device()),
+               bias = flambeau::empty(Dims{dy.size(1)}, x.dtype(), x.device());
+  if (!run_gemm_with_sums(weight, bias, dy, x)) return false;
+  g[1] = weight;
+  g[2] = bias;
+  return true;
+}
+
 struct LinearBackward {
   Saved x, w;
   Dims bias;
@@ -50,6 +65,7 @@ struct LinearBackward {
     const Tensor dy2 = as_rows(dy);
     Tensors g(3);
     if (wanted(0)) g[0] = reshape(matmul(dy2, w), x.unchecked().sizes());
+    if (wanted(1) && wanted(2) && bias.size() == 1 && both_gradients(dy2, as_rows(x), g)) return g;
     if (wanted(1)) g[1] = matmul(transpose(dy2, 0, 1), as_rows(x));
     if (wanted(2)) g[2] = sum_to(dy2, bias);
     return g;

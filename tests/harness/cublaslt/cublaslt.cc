@@ -1,9 +1,9 @@
 // A stand-in for cuBLASLt with its ABI, as far as device/cuda/blas_lt.h binds it: products by plain
 // loops, in the order of their stream. It holds callers to live objects (objects.h), to the device
 // that a handle was made on, to layouts that fit together (problem.h), to no call that may allocate
-// while a capture forbids it, and an algorithm to what the heuristic was told: the problem, the
-// workspace, operands and bias aligned as promised (256 bytes where nothing was), all of them whole
-// in memory of the current device.
+// while a capture forbids it, sums beside a product to memory of their own, and an algorithm to
+// what the heuristic was told: the problem, the workspace, operands and bias aligned as promised
+// (256 bytes where nothing was), all of them whole in memory of the current device.
 // FLAMBEAU_STANDIN_CUBLASLT tells it to be too old (old), to have no algorithm (none), to make no
 // handle before half of the device's memory is free (memory) or none at all (uninitialised), to
 // know no kernel for the GPU (arch) or to fail at the product (fails); FLAMBEAU_STANDIN_EMPTY to do
@@ -102,6 +102,20 @@ int64_t at(const LayoutTag& l, int64_t batch, int64_t row, int64_t col) {
   return batch * l.step + col * l.ld + row;
 }
 
+// The sums of a's rows, or of b's columns, where the bias would be.
+void add_up(const Product& p, int64_t k) {
+  const bool rows = p.desc.epilogue & kRowSums;
+  const LayoutTag& l = rows ? p.a : p.b;
+  const bool down = rows ? p.desc.trans_a : !p.desc.trans_b;  // k, the columns as they are stored
+  void* const out = const_cast<void*>(p.desc.bias);
+  for (int64_t i = 0; i < int64_t(rows ? p.d.rows : p.d.cols); ++i) {
+    double sum = 0;
+    for (int64_t q = 0; q < k; ++q)
+      sum += read(rows ? p.a_data : p.b_data, l.type, down ? at(l, 0, q, i) : at(l, 0, i, q));
+    write(out, p.d.type, i, sum);
+  }
+}
+
 void run(void*, const void* call) {
   const Product& p = *static_cast<const Product*>(call);
   const int64_t k = int64_t(p.desc.trans_a ? p.a.rows : p.a.cols);
@@ -122,6 +136,7 @@ void run(void*, const void* call) {
         if (p.desc.epilogue & kRelu) v = std::max(v, 0.0);
         write(p.d_data, p.d.type, at(p.d, n, i, j), v);
       }
+  if (p.desc.epilogue & (kRowSums | kColumnSums)) add_up(p, k);
 }
 
 // Whether every object lives, and they fit together.
@@ -152,6 +167,11 @@ struct Chosen {
 };
 static_assert(sizeof(Chosen) == sizeof(Algo));
 
+bool overlap(const void* p, size_t bytes, const void* other, size_t others) {
+  const auto at = reinterpret_cast<uintptr_t>(p), from = reinterpret_cast<uintptr_t>(other);
+  return at < from + others && from < at + bytes;
+}
+
 std::string misuse(const Problem& p, const Chosen& by, const void* const (&operands)[5],
                    const void* workspace, size_t bytes) {
   if (fingerprint(p) != by.problem) return "an algorithm for another problem";
@@ -160,13 +180,15 @@ std::string misuse(const Problem& p, const Chosen& by, const void* const (&opera
   if (d == c && p.c != p.d) return "d in place of c, laid out otherwise";
   constexpr const char* names[] = {"a", "b", "c", "d", "the bias"};
   const size_t sizes[] = {bytes_of(p.a), bytes_of(p.b), bytes_of(p.c), bytes_of(p.d),
-                          p.d.rows * bytes_of(p.d.type)};
+                          bytes_of_vector(p)};
   for (int i = 0; i < (bias ? 5 : 4); ++i) {
     if (alignment(operands[i]) < by.aligned[i])
       return cat_text(names[i], " at ", operands[i], " is not aligned to ", by.aligned[i]);
     if (!standin_holds(operands[i], sizes[i]))
       return cat_text(names[i], " at ", operands[i], " is no memory of the current device");
   }
+  for (int i = 0; sums(p) && i < 4; ++i)
+    if (overlap(bias, sizes[4], operands[i], sizes[i])) return cat_text("sums over ", names[i]);
   if (bytes < by.workspace) return cat_text("a workspace of ", bytes, " bytes");
   if (bytes && alignment(workspace) < kWorkspaceAligned) return "a workspace that is not aligned";
   if (bytes && !standin_holds(workspace, bytes)) return "a workspace that is not the device's";
@@ -266,7 +288,7 @@ SHOWN int cublasLtMatmulAlgoGetHeuristic(Handle handle, Desc desc, Layout a, Lay
   if (!collect(__func__, handle, desc, {a, b, c, d}, call, p)) return kInvalid;
   const PreferenceTag* const wanted = live(__func__, preference);
   if (!wanted || asked < 1) return kInvalid;
-  if (told("none")) return kNotSupported;
+  if (told("none") || (sums(p) && (p.d.type == kReal64 || p.d.batches > 1))) return kNotSupported;
   if (call.error) return meaning(call);
   Chosen chosen{};
   std::copy_n(wanted->aligned, 4, chosen.aligned);
@@ -304,7 +326,7 @@ SHOWN int cublasLtMatmul(Handle handle, Desc desc, const void* alpha, const void
                                     {b, bytes_of(p.b), 0},
                                     {c, call.beta != 0 ? bytes_of(p.c) : 0, 0},
                                     {d, bytes_of(p.d), 1},
-                                    {bias, bias ? p.d.rows * bytes_of(p.d.type) : 0, 0},
+                                    {bias, bytes_of_vector(p), sums(p)},
                                     {workspace, bytes, 1}};
   standin_enqueues(stream, "cublasLtMatmul", run, &call, sizeof call, touched, std::size(touched));
   return standin_failed() ? kExecutionFailed : int(kSuccess);

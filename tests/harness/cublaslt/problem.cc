@@ -42,8 +42,9 @@ std::string misfit(const Problem& p) {
     if (l->batches != p.d.batches)
       return cat_text("batches of ", l->batches, " and of ", p.d.batches);
   if (overlap_in_batch(p.d)) return "results of a batch that overlap";
-  if (bool(p.desc.epilogue & kBias) != bool(p.desc.bias))
+  if (bool(p.desc.epilogue & (kBias | kRowSums | kColumnSums)) != bool(p.desc.bias))
     return p.desc.bias ? "a bias that the epilogue does not add" : "no bias for the epilogue";
+  if (sums(p) && p.desc.epilogue & (kBias | kRelu)) return "sums beside another epilogue";
   return misfit_of_types(p);
 }
 
@@ -56,6 +57,13 @@ uint64_t fingerprint(const Problem& p) {
   for (const LayoutTag* l : {&p.a, &p.b, &p.c, &p.d})
     mix(l->type, l->rows, l->cols, l->ld, l->batches, l->step);
   return hash;
+}
+
+bool sums(const Problem& p) { return p.desc.epilogue & (kRowSums | kColumnSums); }
+
+size_t bytes_of_vector(const Problem& p) {
+  const uint64_t n = p.desc.epilogue & kColumnSums ? p.d.cols : p.d.rows;
+  return p.desc.bias ? n * bytes_of(p.d.type) : 0;
 }
 
 size_t bytes_of(int type) { return type == kReal64 ? 8 : type == kReal32 ? 4 : 2; }

@@ -1,0 +1,16 @@
+// A product that makes the sums of its left operand's rows in the same pass: the gradients of a
+// layer's weight, dy^T @ x, and of its bias, without reading dy once more.
+#pragma once
+#include "tensor/tensor.h"
+
+namespace flambeau {
+
+// Whether there may be such a pass for operands like `x`. Not for f32 in full precision, of which a
+// sum promises more than a product.
+bool product_sums_rows(const Tensor& x);
+
+// out [m, n] = a^T @ b and sums [m] over the rows of a [k, m], b [k, n]; of one dtype and device,
+// none empty. False, and nothing is done, where the library makes one without the other.
+bool run_gemm_with_sums(const Tensor& out, const Tensor& sums, const Tensor& a, const Tensor& b);
+
+}  // namespace flambeau
