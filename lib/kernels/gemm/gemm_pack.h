@@ -33,10 +33,12 @@ void pack_dense_strip(C* to, int64_t pitch, const T* from, int64_t depth, int64_
 }
 
 // Runs along k: squares of lanes x lanes are transposed in registers. load(i, p, columns) are
-// elements p .. p + columns of row i.
+// elements p .. p + columns of row i. A low strip is stored in whole vectors, too, where later
+// columns take the place of what they spill.
 template <class C, class Load>
 void pack_crossing(C* to, int64_t pitch, Load load, int64_t k, int width, int padded) {
   constexpr int lanes = kLanes<C>;
+  const int64_t spilling = pitch == padded && padded < lanes ? k - 1 - lanes / pitch : 0;
   for (int i = 0; i < width; i += lanes) {
     const int rows = width - i < lanes ? width - i : lanes;
     const int stored = padded - i < lanes ? padded - i : lanes;
@@ -49,6 +51,11 @@ void pack_crossing(C* to, int64_t pitch, Load load, int64_t k, int width, int pa
       }
       transpose<C>(v);
       C* at = to + p * pitch + i;
+      if (columns == lanes && (stored == lanes || p + lanes <= spilling)) {
+#pragma GCC unroll 16
+        for (int c = 0; c < lanes; ++c) store_vector<C>(at + c * pitch, v[c]);
+        continue;
+      }
 #pragma GCC unroll 16
       for (int c = 0; c < lanes; ++c) {
         if (c < columns) store_part<C>(at + c * pitch, v[c], stored);

@@ -37,7 +37,16 @@ template <class C> FLAM_FN Vector<C> load_vector(const C* p) {
 
 template <class C> FLAM_FN void store_vector(C* p, Vector<C> v) { memcpy(p, &v, sizeof v); }
 
-// The first n lanes; the others are zero, and memory behind them is not touched.
+#if FLAM_ISA_RANK == 1
+// Sets the first n words of a register.
+FLAM_FN __m256i first_words(int n) {
+  alignas(64) static constexpr int32_t kWords[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kWords + 8 - n));
+}
+#endif
+
+// The first n lanes; the others are zero, and memory behind them is not touched. No copy of a
+// length known late: that is a call, over which the sums of a loop beside it leave the registers.
 template <class C> FLAM_FN Vector<C> load_part(const C* p, int n) {
 #if FLAM_ISA_RANK == 2
   if constexpr (sizeof(C) == 4) {
@@ -45,6 +54,10 @@ template <class C> FLAM_FN Vector<C> load_part(const C* p, int n) {
   } else {
     return (Vector<C>)_mm512_maskz_loadu_epi64(__mmask8((1u << n) - 1), p);
   }
+#elif FLAM_ISA_RANK == 1
+  static_assert(sizeof(C) % 4 == 0);
+  return (Vector<C>)_mm256_maskload_epi32(reinterpret_cast<const int*>(p),
+                                          first_words(n * int(sizeof(C) / 4)));
 #else
   Vector<C> v{};
   memcpy(&v, p, size_t(n) * sizeof(C));
@@ -58,6 +71,25 @@ template <class C> FLAM_FN void store_part(C* p, Vector<C> v, int n) {
     _mm512_mask_storeu_epi32(p, __mmask16((1u << n) - 1), (__m512i)v);
   } else {
     _mm512_mask_storeu_epi64(p, __mmask8((1u << n) - 1), (__m512i)v);
+  }
+#elif FLAM_ISA_RANK == 1
+  // By halves: AMD's masked stores take a dozen cycles.
+  constexpr int words = sizeof(C) / 4;
+  n *= words;
+  if (n & 8) return store_vector(p, v);
+  __m128i rest = _mm256_castsi256_si128((__m256i)v);
+  if (n & 4) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), rest);
+    rest = _mm256_extracti128_si256((__m256i)v, 1);
+    p += 4 / words;
+  }
+  if (n & 2) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), rest);
+    rest = _mm_unpackhi_epi64(rest, rest);
+    p += 2 / words;
+  }
+  if constexpr (words == 1) {
+    if (n & 1) _mm_storeu_si32(p, rest);
   }
 #else
   memcpy(p, &v, size_t(n) * sizeof(C));
@@ -126,13 +158,19 @@ template <class T> FLAM_FN Vector<GemmCompute<T>> load_part_as(const T* p, int n
   }
 }
 
-template <class C> FLAM_FN C sum_of(Vector<C> v) {
-  C lanes[kLanes<C>];
-  memcpy(lanes, &v, sizeof v);
-  for (int width = kLanes<C> / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+template <class C, int Width, size_t... I>
+FLAM_FN Vector<C> add_halves(Vector<C> v, std::index_sequence<I...>) {
+  return v + __builtin_shufflevector(v, v, int((I + Width) % sizeof...(I))...);
+}
+
+// By halves, in registers: a loop over lanes in memory would push out the sums still to come.
+template <class C, int Width = kLanes<C> / 2> FLAM_FN C sum_of(Vector<C> v) {
+  if constexpr (Width == 0) {
+    return v[0];
+  } else {
+    return sum_of<C, Width / 2>(
+        add_halves<C, Width>(v, std::make_index_sequence<size_t(kLanes<C>)>{}));
   }
-  return lanes[0];
 }
 
 template <class C, size_t... I>

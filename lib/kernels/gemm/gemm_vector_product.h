@@ -43,12 +43,13 @@ template <class T> struct DotOperands {
   int64_t along;
 };
 
-// Rows of x by Count columns of b, each a sum over lanes: sums[row * Count + column].
+// Rows of x by Count columns of b, each a sum over lanes: sums[row * Count + column]. Few sums are
+// several chains each, which hides what a multiply-add takes.
 template <class T, bool Pairs, int Rows, int Count>
 void dot_columns(const DotOperands<T>& g, GemmCompute<T>* sums) {
   using C = GemmCompute<T>;
   using Step = DotStep<T, Pairs>;
-  constexpr int lanes = Step::kCount, chains = Rows * Count < 4 ? 4 / (Rows * Count) : 1;
+  constexpr int lanes = Step::kCount, chains = Rows * Count < 8 ? 8 / (Rows * Count) : 1;
   Vector<C> acc[Rows][Count][chains] = {};
   const auto step = [&](int c, auto load) {
     decltype(load(g.b)) y[Count];
@@ -63,7 +64,7 @@ void dot_columns(const DotOperands<T>& g, GemmCompute<T>* sums) {
   };
   int64_t p = 0;
   for (; p + lanes * chains <= g.k; p += lanes * chains) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int c = 0; c < chains; ++c)
       step(c, [&](const T* row) { return Step::load(row + p + c * lanes); });
   }
@@ -76,6 +77,7 @@ void dot_columns(const DotOperands<T>& g, GemmCompute<T>* sums) {
 #pragma GCC unroll 8
     for (int j = 0; j < Count; ++j) {
       Vector<C> all = acc[i][j][0];
+#pragma GCC unroll 8
       for (int c = 1; c < chains; ++c) all += acc[i][j][c];
       sums[i * Count + j] = sum_of<C>(all);
     }
@@ -103,7 +105,7 @@ inline constexpr int kDotRows = FLAM_ISA_RANK == 2 ? 4 : 2;
 template <class T, bool Pairs, int Rows>
 void dot_rows(const DotOperands<T>& g, int64_t row, int64_t column, int64_t end,
               const Target<GemmCompute<T>>& t) {
-  constexpr int group = Rows == 1 ? 8 : 4;
+  constexpr int group = 4;  // rows of a page each share a place of the cache, which holds eight
   GemmCompute<T> sums[Rows * group];
   const auto at = [&](int64_t j) {
     return DotOperands<T>{g.k, g.x + row * g.x_row, g.x_row, g.b + j * g.along, g.along};
