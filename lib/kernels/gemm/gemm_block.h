@@ -125,7 +125,8 @@ template <class A, class B>
 BlockPlan plan_blocks(int64_t m, int64_t n, int64_t k, const A& a, const B& b) {
   using C = typename A::C;
   BlockPlan plan{true, m <= kTileRows<C> ? BMode::by_tile : BMode::shared};
-  const bool small_a = m * k <= 8192 || (m * k <= 32768 && n <= 2 * kMicroColumns<C>);
+  const int64_t few = a.along * int64_t(sizeof(C)) < kFarRows ? 65536 : 8192;
+  const bool small_a = m * k <= few || (m * k <= 32768 && n <= 2 * kMicroColumns<C>);
   if (a.in_place() && (a.along == 1 || a.depth == 1) && small_a) plan.pack_a = false;
   const bool small_b = std::min(k, kSlabDepth<C>) * b.depth * int64_t(sizeof(C)) <= 65536;
   if (b.in_place() && b.along == 1 && (small_b || m <= 2 * kStripRows<C>)) plan.b = BMode::in_place;
