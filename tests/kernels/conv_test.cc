@@ -307,6 +307,55 @@ TEST(Conv, WhatIsNotFiniteStaysUnderItsTaps) {
   }
 }
 
+Tensor doubled(const Tensor& t, bool magnitudes) {
+  const Tensor to = empty_strided(t.sizes(), t.strides(), Dtype::f64, kCpu);
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    const double v = double(t.data_as<float>()[i]);
+    to.data_as<double>()[i] = magnitudes ? std::abs(v) : v;
+  }
+  return to;
+}
+
+// Beside sums in float64, within 1e-5 of the sums of magnitudes.
+void expect_close(const Tensor& got, const Tensor& want, const Tensor& magnitude) {
+  const std::vector<double> g = doubles_of(got), w = doubles_of(want), m = doubles_of(magnitude);
+  for (size_t i = 0; i < g.size(); ++i) {
+    ASSERT_EQ(std::isfinite(g[i]), std::isfinite(w[i])) << "at " << i;
+    if (!std::isfinite(w[i])) continue;
+    ASSERT_LE(std::abs(g[i] - w[i]), 1e-5 * m[i]) << "at " << i;
+  }
+}
+
+// Where there are more taps than images, Winograd's transforms go by strips of outputs: with lines
+// that they serve, outputs that see only zeros, and pixels that only plain sums take.
+TEST(Conv, ManyTapsGoByStrips) {
+  const Case c{3, 424, 420, 1, {10, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
+  for (const bool last : {false, true}) {
+    const Problem s = problem_of(c, Dtype::f32, last);
+    const auto pixel = [&](int64_t n, int64_t h, int64_t w) {
+      const DimsView step = s.x.strides();
+      return s.x.data_as<float>() + n * step[0] + h * step[2] + w * step[3];
+    };
+    for (int64_t i = 0; i < 6 * 9 * c.channels; ++i)
+      pixel(0, i % 6, i / 6 % 9)[i / 54 * s.x.strides()[1]] = 0;
+    *pixel(1, 0, 0) = 1e3f;
+    *pixel(2, 2, 3) = INFINITY;
+    Tensor y[2], dx[2];
+    for (const bool magnitudes : {false, true}) {
+      const auto of = [&](const Tensor& t) { return doubled(t, magnitudes); };
+      y[magnitudes] = empty(s.y_sizes, Dtype::f64, kCpu);
+      dx[magnitudes] = empty(s.x.sizes(), Dtype::f64, kCpu);
+      run_conv("conv", y[magnitudes], of(s.x), of(s.w), of(s.bias), params_of(c));
+      run_conv_backward_data("conv", dx[magnitudes], of(s.dy), of(s.w), {}, params_of(c));
+    }
+    const Tensor got = empty(s.x.sizes(), Dtype::f32, kCpu);
+    run_conv("conv", s.y, s.x, s.w, s.bias, params_of(c));
+    run_conv_backward_data("conv", got, s.dy, s.w, {}, params_of(c));
+    expect_close(s.y, y[0], y[1]);
+    expect_close(got, dx[0], dx[1]);
+  }
+}
+
 void check_threads(const Case& c, Dtype dtype) {
   const Problem s = problem_of(c, dtype, false);
   std::vector<double> first[3];
@@ -333,6 +382,7 @@ TEST(Conv, SameBitsForEveryNumberOfThreads) {
   for (const Case& c : cases) {
     for (Dtype dtype : {Dtype::f32, Dtype::bf16}) check_threads(c, dtype);
   }
+  check_threads({3, 424, 420, 1, {10, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}}, Dtype::f32);
   set_num_threads(before);
 }
 

@@ -173,7 +173,7 @@ template <class T> void conv_weight_entry(void*, const void* p) {
   if (LaneProduct<T>::suits(g)) return LaneProduct<T>(g).run_weight();
   if (PlaneWeight<T>::suits(g)) return PlaneWeight<T>(g).run();
   if constexpr (std::is_same_v<GemmCompute<T>, float>) {
-    if (WinogradPlan<T>::suits(g) &&
+    if (WinogradPlan<T>::suits(g) && WinogradPlan<T>(g).holds_taps() &&
         (g.dim[2].taps == 3 ? WinogradWeight<T, 3>(g).run() : WinogradWeight<T, 5>(g).run())) {
       return;
     }

@@ -132,7 +132,12 @@ template <class T> struct WinogradPlan {
 
   int64_t tiles() const { return lines * across; }
 
-  // Whether the products saved are worth the transforms, and these the memory.
+  // Whether all transformed taps, or all transformed images, are worth their memory.
+  static constexpr double kMost = 6 << 20;  // elements
+  bool holds_taps() const { return double(kPlaces * channels * rows) <= kMost; }
+  bool holds_images() const { return double(kPlaces * channels * tiles()) <= kMost; }
+
+  // Whether the products saved are worth the transforms.
   static bool suits(const TapProduct<T>& g) {
     const TapDim &dh = g.dim[1], &dw = g.dim[2];
     const bool square = dh.taps == dw.taps && (dw.taps == 3 || dw.taps == 5);
@@ -145,7 +150,7 @@ template <class T> struct WinogradPlan {
     const double products = double(g.channels * g.rows);
     const double transforms = 256.0 * double(g.channels + g.rows);
     const double direct = double(g.images * g.positions() * p.taps * p.taps) * products;
-    return p.tiles() >= 16 && kPlaces * products <= double(6 << 20) &&
+    return p.tiles() >= 16 && (p.holds_taps() || p.holds_images()) &&
            double(p.tiles()) * (kPlaces * products + transforms) < 0.8 * direct;
   }
 

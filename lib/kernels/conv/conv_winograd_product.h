@@ -1,5 +1,6 @@
 // Forward and gradient by the data through Winograd's transforms: a block of tiles at a time is
-// transformed, multiplied place by place and transformed back, while it stays in the cache. Lines
+// transformed, multiplied place by place and transformed back, while it stays in the cache; or, where
+// there are more taps than images, all tiles at once by a strip of output channels at a time. Lines
 // that transforms do not serve, or with an output that is not finite, are made by plain sums:
 // transforms spread what is not finite, or overflows, over a tile.
 #pragma once
@@ -13,35 +14,23 @@ namespace flambeau::FLAM_TARGET {
 template <class T, int Taps> class WinogradProduct {
  public:
   using V = Vector<float>;
-  static constexpr int64_t kStep = kTile + 1 - Taps;
+  static constexpr int64_t kStep = kTile + 1 - Taps, kTogether = 128;
   explicit WinogradProduct(const TapProduct<T>& g)
       : g_(g),
         p_(g),
-        lines_(p_.lines_of(std::clamp<int64_t>((1 << 14) / (p_.channels + 1), 28, 112))),
+        by_strips_(!p_.holds_taps()),
+        lines_(by_strips_ ? p_.lines
+                          : p_.lines_of(std::clamp<int64_t>((1 << 14) / (p_.channels + 1), 28, 112))),
         images_(lines_ * p_.across, p_.channels),
         products_(lines_ * p_.across, kMicroColumns<float>),
-        weights_(size_t(kPlaces * g.channels * p_.rows) * sizeof(float)),
+        weights_(by_strips_ ? 0 : size_t(kPlaces * (g.channels + 1) * p_.rows) * sizeof(float)),
         bias_(size_t(p_.rows) * sizeof(float)) {}
 
   void run() {
-    const int64_t strips = p_.rows / kLanes<float>;
     for (int64_t group = 0; group < g_.groups; ++group) {
       std::fill(bias_.as<float>(), bias_.as<float>() + p_.rows, 0.0f);
       load_bias(g_, group, bias_.as<float>());
-      parallel_for(g_.channels * strips, 64, [&](int64_t i, int64_t end) {
-        for (; i < end; ++i) weight(group, i % g_.channels, i / g_.channels * kLanes<float>);
-      });
-      parallel_for((p_.lines + lines_ - 1) / lines_, 1, [&](int64_t i, int64_t end) {
-        const size_t line = size_t((p_.across * kStep + Taps - 1) * kTile * p_.channels);
-        const Scratch images(images_.bytes()), products(products_.bytes()),
-            pixels(std::max(line, size_t(kStep * p_.across * kStep) * kMicroColumns<float>) *
-                   sizeof(float));
-        WinogradLevels levels(p_.across, kTile, kStep);
-        for (; i < end; ++i) {
-          block(group, i * lines_, std::min(p_.lines, (i + 1) * lines_), images.as<float>(),
-                products.as<float>(), pixels.as<float>(), levels);
-        }
-      });
+      by_strips_ ? run_strips(group) : run_blocks(group);
     }
   }
 
@@ -50,26 +39,143 @@ template <class T, int Taps> class WinogradProduct {
     int64_t line, row, column;
   };
 
-  // Place by place [channels, columns] of a strip.
-  float* weights_of(int64_t strip) const {
-    return weights_.as<float>() + strip * kPlaces * g_.channels;
+  size_t pixel_bytes() const {
+    const int64_t image = (p_.across * kStep + Taps - 1) * kTile * p_.channels;
+    return size_t(std::max(image, kStep * p_.across * kStep * kMicroColumns<float>)) *
+           sizeof(float);
   }
 
-  void weight(int64_t group, int64_t c, int64_t row) const {
-    const int64_t first = row / kMicroColumns<float> * kMicroColumns<float>;
-    const int64_t pitch = Strip<float>(p_.rows - first).padded();
-    const int lanes = int(std::min<int64_t>(kLanes<float>, g_.rows - row));
+  void run_blocks(int64_t group) const {
+    const int64_t parts = (g_.channels + kTogether - 1) / kTogether;
+    parallel_for(parts * strips(), 1, [&](int64_t i, int64_t end) {
+      for (; i < end; ++i) {
+        const int64_t first = i / parts * kMicroColumns<float>, c = i % parts * kTogether;
+        const Strip<float> strip(p_.rows - first);
+        taps(group, c, std::min(g_.channels, c + kTogether), first,
+             weights_of(first) + c * strip.padded(), (g_.channels + 1) * strip.padded());
+      }
+    });
+    parallel_for((p_.lines + lines_ - 1) / lines_, 1, [&](int64_t i, int64_t end) {
+      const Scratch images(images_.bytes()), products(products_.bytes()), pixels(pixel_bytes());
+      WinogradLevels levels(p_.across, kTile, kStep);
+      for (; i < end; ++i) {
+        block(group, i * lines_, std::min(p_.lines, (i + 1) * lines_), images.as<float>(),
+              products.as<float>(), pixels.as<float>(), levels);
+      }
+    });
+  }
+
+  // Strips share nothing but the images, and their taps are used once, so these need no place for
+  // all: some channels' at a time stay in the second-level cache.
+  void run_strips(int64_t group) const {
+    const Scratch images(images_.bytes());
+    std::vector<char> served(size_t(p_.lines));
+    std::vector<std::vector<Pixel>> blind(size_t(p_.lines));
+    parallel_for(p_.lines, 1, [&](int64_t line, int64_t end) {
+      const Scratch pixels(pixel_bytes());
+      WinogradLevels levels(p_.across, kTile, kStep);
+      for (; line < end; ++line) {
+        served[size_t(line)] = image_line(group, line, pixels.as<float>(),
+                                          images.as<float>() + line * p_.across * images_.pitch,
+                                          levels, blind[size_t(line)]);
+      }
+    });
+    std::vector<char> finite(size_t(strips() * p_.lines), 1);
+    const bool any = std::any_of(served.begin(), served.end(), [](char s) { return s != 0; });
+    parallel_for(any ? strips() : 0, 1, [&](int64_t i, int64_t end) {
+      const Scratch products(products_.bytes()), pixels(pixel_bytes()),
+          weights(size_t(kPlaces * (kTogether + 1) * kMicroColumns<float>) * sizeof(float));
+      for (; i < end; ++i) {
+        const int64_t first = i * kMicroColumns<float>;
+        const Strip<float> strip(p_.rows - first);
+        multiply_strip(group, first, strip, images.as<float>(), weights.as<float>(),
+                       products.as<float>());
+        for (int64_t l = 0; l < p_.lines; ++l) {
+          finite[size_t(i * p_.lines + l)] = outputs(
+              group, l, first, strip.vectors, products.as<float>() + l * p_.across * products_.pitch,
+              pixels.as<float>(), blind[size_t(l)]);
+        }
+      }
+    });
+    for (int64_t l = 0; l < p_.lines; ++l) {
+      bool whole = served[size_t(l)];
+      for (int64_t i = 0; i < strips(); ++i) whole = whole && finite[size_t(i * p_.lines + l)];
+      if (!whole) plain(group, l);
+    }
+  }
+
+  void multiply_strip(int64_t group, int64_t first, const Strip<float>& strip, const float* images,
+                      float* weights, float* products) const {
+    for (int64_t c = 0; c < g_.channels; c += kTogether) {
+      const int64_t count = std::min(kTogether, g_.channels - c);
+      taps(group, c, c + count, first, weights, (count + 1) * strip.padded());
+      multiply(p_.tiles(), weights, count, c > 0, strip, images + c, products);
+    }
+  }
+
+  int64_t strips() const { return (p_.rows + kMicroColumns<float> - 1) / kMicroColumns<float>; }
+
+  // Place by place [channels, columns] of a strip, and a line more, for places a power of two apart
+  // would share a place of the first-level cache.
+  float* weights_of(int64_t strip) const {
+    return weights_.as<float>() + strip * kPlaces * (g_.channels + 1);
+  }
+
+  // The transformed taps of channels c .. end for a strip; `place` is from place to place.
+  void taps(int64_t group, int64_t c, int64_t end, int64_t first, float* to, int64_t place) const {
+    constexpr int64_t few = 8, all = Taps * Taps, lanes = kLanes<float>;
+    alignas(64) float turned[few * all * lanes];
+    const int pitch = Strip<float>(p_.rows - first).padded();
+    const bool back = g_.w_tap[2] < 0;
+    for (; c < end; c += few, to += few * pitch) {
+      const int64_t count = std::min(few, end - c);
+      for (int v = 0; v < pitch; v += lanes) {
+        turn_taps(group, c, count, first + v, turned);
+        for (int64_t i = 0; i < count; ++i) {
+          const float* from = turned + i * all * lanes;
+          float* const at = to + i * pitch + v;
+          along_both<V, Taps, kTile>(
+              [&](int y, int x) {
+                const int64_t t = y * Taps + x;
+                return load_vector(from + (back ? all - 1 - t : t) * lanes);
+              },
+              [&](int y, int x, V u) { store_vector(at + (y * kTile + x) * place, u); },
+              [](const V(&x)[Taps], V(&y)[kTile]) { winograd_taps(x, y); });
+        }
+      }
+    }
+  }
+
+  // Taps of a vector of rows from `row` on as they lie, which is backwards where steps are negative:
+  // [channels, taps, rows].
+  void turn_taps(int64_t group, int64_t c, int64_t channels, int64_t row, float* to) const {
+    constexpr int64_t all = Taps * Taps, lanes = kLanes<float>;
+    const int rows = int(std::min<int64_t>(lanes, g_.rows - row));
+    const int64_t down = g_.w_tap[1], across = g_.w_tap[2];
+    const bool back = across < 0, dense = (across == 1 || back) && down == Taps * across;
     const T* from = g_.w + group * g_.w_group + row * g_.w_row + c * g_.w_channel;
-    float* to = weights_of(first) + c * pitch + row - first;
-    along_both<V, Taps, kTile>(
-        [&](int i, int j) {
-          float v[kLanes<float>] = {};
-          const T* tap = from + i * g_.w_tap[1] + j * g_.w_tap[2];
-          for (int l = 0; l < lanes; ++l) v[l] = gemm_load(tap + l * g_.w_row);
-          return load_vector(v);
-        },
-        [&](int i, int j, V v) { store_vector(to + (i * kTile + j) * g_.channels * pitch, v); },
-        [](const V(&x)[Taps], V(&y)[kTile]) { winograd_taps(x, y); });
+    if (back) from += (Taps - 1) * (down + across);
+    if (dense && across * across == 1) {
+      const bool run = g_.w_channel == all;
+      for (int64_t i = 0; i < (run ? 1 : channels); ++i, to += all * lanes, from += g_.w_channel)
+        pack_strip<T>(to, lanes, {from, g_.w_row, 1}, run ? channels * all : all, rows, int(lanes));
+      return;
+    }
+    for (int64_t i = 0; i < channels * all; ++i, to += lanes) {
+      const int64_t t = i % all, y = t / Taps, x = t % Taps;
+      const T* tap = from + i / all * g_.w_channel +
+                     (back ? -(y * down + x * across) : y * down + x * across);
+      for (int l = 0; l < lanes; ++l) to[l] = l < rows ? gemm_load(tap + l * g_.w_row) : 0.0f;
+    }
+  }
+
+  // A line's images; false where its transforms do not serve.
+  bool image_line(int64_t group, int64_t line, float* pixels, float* images, WinogradLevels& levels,
+                  std::vector<Pixel>& blind) const {
+    winograd_image_line(g_, p_, group, line, pixels, images, images_);
+    levels.read(pixels, p_.channels, g_.channels);
+    return levels.even<Taps>(rows_of(line), g_.dim[2].count,
+                             [&](int64_t i, int64_t j) { blind.push_back({line, i, j}); });
   }
 
   void block(int64_t group, int64_t line, int64_t end, float* images, float* products,
@@ -77,16 +183,14 @@ template <class T, int Taps> class WinogradProduct {
     std::vector<char> served(size_t(end - line));
     std::vector<Pixel> blind;
     for (int64_t l = line; l < end; ++l) {
-      winograd_image_line(g_, p_, group, l, pixels, images + (l - line) * p_.across * images_.pitch,
-                          images_);
-      levels.read(pixels, p_.channels, g_.channels);
-      served[size_t(l - line)] = levels.even<Taps>(
-          rows_of(l), g_.dim[2].count, [&](int64_t i, int64_t j) { blind.push_back({l, i, j}); });
+      served[size_t(l - line)] =
+          image_line(group, l, pixels, images + (l - line) * p_.across * images_.pitch, levels, blind);
     }
     const bool any = std::any_of(served.begin(), served.end(), [](char s) { return s != 0; });
     for (int64_t first = 0; any && first < g_.rows; first += kMicroColumns<float>) {
       const Strip<float> strip(p_.rows - first);
-      multiply((end - line) * p_.across, weights_of(first), strip, images, products);
+      multiply((end - line) * p_.across, weights_of(first), g_.channels, false, strip, images,
+               products);
       for (int64_t l = line; l < end; ++l) {
         served[size_t(l - line)] &=
             outputs(group, l, first, strip.vectors,
@@ -102,22 +206,24 @@ template <class T, int Taps> class WinogradProduct {
     return std::min(kStep, g_.dim[1].count - line % p_.down * kStep);
   }
 
-  void multiply(int64_t tiles, const float* weights, const Strip<float>& strip, const float* images,
-                float* products) const {
+  // products = or += images * weights, place by place, of so many channels.
+  void multiply(int64_t tiles, const float* weights, int64_t channels, bool adds,
+                const Strip<float>& strip, const float* images, float* products) const {
     const Segment whole{0, 0};
     SegmentArgs<float> m{};
     m.segment = &whole;
     m.segments = 1;
-    m.k = g_.channels;
+    m.k = channels;
     m.a_row = images_.pitch;
     m.b_depth = strip.padded();
-    m.out_row = products_.pitch;
+    m.out_row = m.init_row = products_.pitch;
     m.last = kLanes<float>;
     for (int e = 0; e < kPlaces; ++e) {
-      m.b = weights + e * g_.channels * m.b_depth;
+      m.b = weights + e * (channels + 1) * m.b_depth;
       for_tiles(tiles, [&](int64_t at, int64_t count) {
         m.a = images + e * images_.place + at * images_.pitch;
         m.out = products + e * products_.place + at * products_.pitch;
+        m.init = adds ? m.out : nullptr;
         run_segments<float, true>(count, m, strip.vectors);
       });
     }
@@ -180,6 +286,7 @@ template <class T, int Taps> class WinogradProduct {
 
   const TapProduct<T>& g_;
   const WinogradPlan<T> p_;
+  const bool by_strips_;
   const int64_t lines_;  // of a block
   const WinogradStack images_, products_;
   const Scratch weights_, bias_;
