@@ -19,8 +19,9 @@ template <class T, int Taps> class WinogradProduct {
       : g_(g),
         p_(g),
         by_strips_(!p_.holds_taps()),
-        lines_(by_strips_ ? p_.lines
-                          : p_.lines_of(std::clamp<int64_t>((1 << 14) / (p_.channels + 1), 28, 112))),
+        lines_(by_strips_
+                   ? p_.lines
+                   : p_.lines_of(std::clamp<int64_t>((1 << 14) / (p_.channels + 1), 28, 112))),
         images_(lines_ * p_.across, p_.channels),
         products_(lines_ * p_.across, kMicroColumns<float>),
         weights_(by_strips_ ? 0 : size_t(kPlaces * (g.channels + 1) * p_.rows) * sizeof(float)),
@@ -91,9 +92,10 @@ template <class T, int Taps> class WinogradProduct {
         multiply_strip(group, first, strip, images.as<float>(), weights.as<float>(),
                        products.as<float>());
         for (int64_t l = 0; l < p_.lines; ++l) {
-          finite[size_t(i * p_.lines + l)] = outputs(
-              group, l, first, strip.vectors, products.as<float>() + l * p_.across * products_.pitch,
-              pixels.as<float>(), blind[size_t(l)]);
+          finite[size_t(i * p_.lines + l)] =
+              outputs(group, l, first, strip.vectors,
+                      products.as<float>() + l * p_.across * products_.pitch, pixels.as<float>(),
+                      blind[size_t(l)]);
         }
       }
     });
@@ -163,8 +165,8 @@ template <class T, int Taps> class WinogradProduct {
     }
     for (int64_t i = 0; i < channels * all; ++i, to += lanes) {
       const int64_t t = i % all, y = t / Taps, x = t % Taps;
-      const T* tap = from + i / all * g_.w_channel +
-                     (back ? -(y * down + x * across) : y * down + x * across);
+      const T* tap =
+          from + i / all * g_.w_channel + (back ? -(y * down + x * across) : y * down + x * across);
       for (int l = 0; l < lanes; ++l) to[l] = l < rows ? gemm_load(tap + l * g_.w_row) : 0.0f;
     }
   }
@@ -183,8 +185,8 @@ template <class T, int Taps> class WinogradProduct {
     std::vector<char> served(size_t(end - line));
     std::vector<Pixel> blind;
     for (int64_t l = line; l < end; ++l) {
-      served[size_t(l - line)] =
-          image_line(group, l, pixels, images + (l - line) * p_.across * images_.pitch, levels, blind);
+      served[size_t(l - line)] = image_line(
+          group, l, pixels, images + (l - line) * p_.across * images_.pitch, levels, blind);
     }
     const bool any = std::any_of(served.begin(), served.end(), [](char s) { return s != 0; });
     for (int64_t first = 0; any && first < g_.rows; first += kMicroColumns<float>) {
