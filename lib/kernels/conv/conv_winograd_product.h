@@ -1,13 +1,14 @@
 // Forward and gradient by the data through Winograd's transforms: a block of tiles at a time is
-// transformed, multiplied place by place and transformed back, while it stays in the cache; or, where
-// there are more taps than images, all tiles at once by a strip of output channels at a time. Lines
-// that transforms do not serve, or with an output that is not finite, are made by plain sums:
+// transformed, multiplied place by place and transformed back, while it stays in the cache; or,
+// where there are more taps than images, all tiles by a strip of outputs at a time. Lines that
+// transforms do not serve, or with an output that is not finite, are made by plain sums:
 // transforms spread what is not finite, or overflows, over a tile.
 #pragma once
 #include <algorithm>
 #include <vector>
 
 #include "kernels/conv/conv_winograd_range.h"
+#include "kernels/conv/conv_winograd_taps.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -18,6 +19,7 @@ template <class T, int Taps> class WinogradProduct {
   explicit WinogradProduct(const TapProduct<T>& g)
       : g_(g),
         p_(g),
+        taps_(g),
         by_strips_(!p_.holds_taps()),
         lines_(by_strips_
                    ? p_.lines
@@ -52,8 +54,8 @@ template <class T, int Taps> class WinogradProduct {
       for (; i < end; ++i) {
         const int64_t first = i / parts * kMicroColumns<float>, c = i % parts * kTogether;
         const Strip<float> strip(p_.rows - first);
-        taps(group, c, std::min(g_.channels, c + kTogether), first,
-             weights_of(first) + c * strip.padded(), (g_.channels + 1) * strip.padded());
+        taps_.transform(group, c, std::min(g_.channels, c + kTogether), first, strip.padded(),
+                        weights_of(first) + c * strip.padded(), (g_.channels + 1) * strip.padded());
       }
     });
     parallel_for((p_.lines + lines_ - 1) / lines_, 1, [&](int64_t i, int64_t end) {
@@ -110,7 +112,8 @@ template <class T, int Taps> class WinogradProduct {
                       float* weights, float* products) const {
     for (int64_t c = 0; c < g_.channels; c += kTogether) {
       const int64_t count = std::min(kTogether, g_.channels - c);
-      taps(group, c, c + count, first, weights, (count + 1) * strip.padded());
+      taps_.transform(group, c, c + count, first, strip.padded(), weights,
+                      (count + 1) * strip.padded());
       multiply(p_.tiles(), weights, count, c > 0, strip, images + c, products);
     }
   }
@@ -121,54 +124,6 @@ template <class T, int Taps> class WinogradProduct {
   // would share a place of the first-level cache.
   float* weights_of(int64_t strip) const {
     return weights_.as<float>() + strip * kPlaces * (g_.channels + 1);
-  }
-
-  // The transformed taps of channels c .. end for a strip; `place` is from place to place.
-  void taps(int64_t group, int64_t c, int64_t end, int64_t first, float* to, int64_t place) const {
-    constexpr int64_t few = 8, all = Taps * Taps, lanes = kLanes<float>;
-    alignas(64) float turned[few * all * lanes];
-    const int pitch = Strip<float>(p_.rows - first).padded();
-    const bool back = g_.w_tap[2] < 0;
-    for (; c < end; c += few, to += few * pitch) {
-      const int64_t count = std::min(few, end - c);
-      for (int v = 0; v < pitch; v += lanes) {
-        turn_taps(group, c, count, first + v, turned);
-        for (int64_t i = 0; i < count; ++i) {
-          const float* from = turned + i * all * lanes;
-          float* const at = to + i * pitch + v;
-          along_both<V, Taps, kTile>(
-              [&](int y, int x) {
-                const int64_t t = y * Taps + x;
-                return load_vector(from + (back ? all - 1 - t : t) * lanes);
-              },
-              [&](int y, int x, V u) { store_vector(at + (y * kTile + x) * place, u); },
-              [](const V(&x)[Taps], V(&y)[kTile]) { winograd_taps(x, y); });
-        }
-      }
-    }
-  }
-
-  // Taps of a vector of rows from `row` on as they lie, which is backwards where steps are negative:
-  // [channels, taps, rows].
-  void turn_taps(int64_t group, int64_t c, int64_t channels, int64_t row, float* to) const {
-    constexpr int64_t all = Taps * Taps, lanes = kLanes<float>;
-    const int rows = int(std::min<int64_t>(lanes, g_.rows - row));
-    const int64_t down = g_.w_tap[1], across = g_.w_tap[2];
-    const bool back = across < 0, dense = (across == 1 || back) && down == Taps * across;
-    const T* from = g_.w + group * g_.w_group + row * g_.w_row + c * g_.w_channel;
-    if (back) from += (Taps - 1) * (down + across);
-    if (dense && across * across == 1) {
-      const bool run = g_.w_channel == all;
-      for (int64_t i = 0; i < (run ? 1 : channels); ++i, to += all * lanes, from += g_.w_channel)
-        pack_strip<T>(to, lanes, {from, g_.w_row, 1}, run ? channels * all : all, rows, int(lanes));
-      return;
-    }
-    for (int64_t i = 0; i < channels * all; ++i, to += lanes) {
-      const int64_t t = i % all, y = t / Taps, x = t % Taps;
-      const T* tap =
-          from + i / all * g_.w_channel + (back ? -(y * down + x * across) : y * down + x * across);
-      for (int l = 0; l < lanes; ++l) to[l] = l < rows ? gemm_load(tap + l * g_.w_row) : 0.0f;
-    }
   }
 
   // A line's images; false where its transforms do not serve.
@@ -288,6 +243,7 @@ template <class T, int Taps> class WinogradProduct {
 
   const TapProduct<T>& g_;
   const WinogradPlan<T> p_;
+  const WinogradTaps<T, Taps> taps_;
   const bool by_strips_;
   const int64_t lines_;  // of a block
   const WinogradStack images_, products_;
