@@ -132,10 +132,8 @@ template <class T> struct WinogradPlan {
 
   int64_t tiles() const { return lines * across; }
 
-  // Whether all transformed taps, or all transformed images, are worth their memory.
-  static constexpr double kMost = 6 << 20;  // elements
-  bool holds_taps() const { return double(kPlaces * channels * rows) <= kMost; }
-  bool holds_images() const { return double(kPlaces * channels * tiles()) <= kMost; }
+  // Whether all transformed taps are worth their memory.
+  bool holds_taps() const { return double(kPlaces * channels * rows) <= double(6 << 20); }
 
   // Whether the products saved are worth the transforms.
   static bool suits(const TapProduct<T>& g) {
@@ -150,8 +148,7 @@ template <class T> struct WinogradPlan {
     const double products = double(g.channels * g.rows);
     const double transforms = 256.0 * double(g.channels + g.rows);
     const double direct = double(g.images * g.positions() * p.taps * p.taps) * products;
-    return p.tiles() >= 16 && (p.holds_taps() || p.holds_images()) &&
-           double(p.tiles()) * (kPlaces * products + transforms) < 0.8 * direct;
+    return p.tiles() >= 16 && double(p.tiles()) * (kPlaces * products + transforms) < 0.8 * direct;
   }
 
   // Lines that make about so many tiles.

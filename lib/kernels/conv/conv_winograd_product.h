@@ -21,9 +21,8 @@ template <class T, int Taps> class WinogradProduct {
         p_(g),
         taps_(g),
         by_strips_(!p_.holds_taps()),
-        lines_(by_strips_
-                   ? p_.lines
-                   : p_.lines_of(std::clamp<int64_t>((1 << 14) / (p_.channels + 1), 28, 112))),
+        lines_(p_.lines_of(
+            by_strips_ ? 128 : std::clamp<int64_t>((1 << 14) / (p_.channels + 1), 28, 112))),
         images_(lines_ * p_.across, p_.channels),
         products_(lines_ * p_.across, kMicroColumns<float>),
         weights_(by_strips_ ? 0 : size_t(kPlaces * (g.channels + 1) * p_.rows) * sizeof(float)),
@@ -33,7 +32,9 @@ template <class T, int Taps> class WinogradProduct {
     for (int64_t group = 0; group < g_.groups; ++group) {
       std::fill(bias_.as<float>(), bias_.as<float>() + p_.rows, 0.0f);
       load_bias(g_, group, bias_.as<float>());
-      by_strips_ ? run_strips(group) : run_blocks(group);
+      if (!by_strips_) run_blocks(group);
+      for (int64_t line = 0; by_strips_ && line < p_.lines; line += lines_)
+        run_strips(group, line, std::min(p_.lines, line + lines_));
     }
   }
 
@@ -70,20 +71,21 @@ template <class T, int Taps> class WinogradProduct {
 
   // Strips share nothing but the images, and their taps are used once, so these need no place for
   // all: some channels' at a time stay in the second-level cache.
-  void run_strips(int64_t group) const {
+  void run_strips(int64_t group, int64_t first_line, int64_t end_line) const {
     const Scratch images(images_.bytes());
-    std::vector<char> served(size_t(p_.lines));
-    std::vector<std::vector<Pixel>> blind(size_t(p_.lines));
-    parallel_for(p_.lines, 1, [&](int64_t line, int64_t end) {
+    const int64_t lines = end_line - first_line;
+    std::vector<char> served(static_cast<size_t>(lines));
+    std::vector<std::vector<Pixel>> blind(static_cast<size_t>(lines));
+    parallel_for(lines, 1, [&](int64_t l, int64_t end) {
       const Scratch pixels(pixel_bytes());
       WinogradLevels levels(p_.across, kTile, kStep);
-      for (; line < end; ++line) {
-        served[size_t(line)] = image_line(group, line, pixels.as<float>(),
-                                          images.as<float>() + line * p_.across * images_.pitch,
-                                          levels, blind[size_t(line)]);
+      for (; l < end; ++l) {
+        served[size_t(l)] = image_line(group, first_line + l, pixels.as<float>(),
+                                       images.as<float>() + l * p_.across * images_.pitch, levels,
+                                       blind[size_t(l)]);
       }
     });
-    std::vector<char> finite(size_t(strips() * p_.lines), 1);
+    std::vector<char> finite(size_t(strips() * lines), 1);
     const bool any = std::any_of(served.begin(), served.end(), [](char s) { return s != 0; });
     parallel_for(any ? strips() : 0, 1, [&](int64_t i, int64_t end) {
       const Scratch products(products_.bytes()), pixels(pixel_bytes()),
@@ -91,30 +93,30 @@ template <class T, int Taps> class WinogradProduct {
       for (; i < end; ++i) {
         const int64_t first = i * kMicroColumns<float>;
         const Strip<float> strip(p_.rows - first);
-        multiply_strip(group, first, strip, images.as<float>(), weights.as<float>(),
-                       products.as<float>());
-        for (int64_t l = 0; l < p_.lines; ++l) {
-          finite[size_t(i * p_.lines + l)] =
-              outputs(group, l, first, strip.vectors,
+        multiply_strip(group, first, strip, lines * p_.across, images.as<float>(),
+                       weights.as<float>(), products.as<float>());
+        for (int64_t l = 0; l < lines; ++l) {
+          finite[size_t(i * lines + l)] =
+              outputs(group, first_line + l, first, strip.vectors,
                       products.as<float>() + l * p_.across * products_.pitch, pixels.as<float>(),
                       blind[size_t(l)]);
         }
       }
     });
-    for (int64_t l = 0; l < p_.lines; ++l) {
+    for (int64_t l = 0; l < lines; ++l) {
       bool whole = served[size_t(l)];
-      for (int64_t i = 0; i < strips(); ++i) whole = whole && finite[size_t(i * p_.lines + l)];
-      if (!whole) plain(group, l);
+      for (int64_t i = 0; i < strips(); ++i) whole = whole && finite[size_t(i * lines + l)];
+      if (!whole) plain(group, first_line + l);
     }
   }
 
-  void multiply_strip(int64_t group, int64_t first, const Strip<float>& strip, const float* images,
-                      float* weights, float* products) const {
+  void multiply_strip(int64_t group, int64_t first, const Strip<float>& strip, int64_t tiles,
+                      const float* images, float* weights, float* products) const {
     for (int64_t c = 0; c < g_.channels; c += kTogether) {
       const int64_t count = std::min(kTogether, g_.channels - c);
       taps_.transform(group, c, c + count, first, strip.padded(), weights,
                       (count + 1) * strip.padded());
-      multiply(p_.tiles(), weights, count, c > 0, strip, images + c, products);
+      multiply(tiles, weights, count, c > 0, strip, images + c, products);
     }
   }
 
