@@ -141,3 +141,42 @@ def test_slopes_of_few_places_of_a_large_tensor(torch, device, name, dtype):
     at = torch.full((3000,), 7, device=device)
     found = slope(torch, lambda t: SLOPES[name](torch, t, at), x)
     assert found.max() == torch.tensor(3000.0).to(found.dtype)
+
+
+# Along the last dimension, which is widened row by row; each makes of x, places and values the sum.
+ROWWISE = {
+    "scatter_add": lambda torch, x, at, v: x.scatter_add(-1, at, v),
+    "scatter_add of fewer": lambda torch, x, at, v: x.scatter_add(-1, at[:, 3:41], v),
+    "scatter_add_ of a part": lambda torch, x, at, v: x.clone()[:, 7:].scatter_add_(-1, at, v),
+    "values not dense": lambda torch, x, at, v: x.scatter_add(-1, at, v.mT.contiguous().mT),
+    "places not dense": lambda torch, x, at, v: x.scatter_add(-1, at.mT.contiguous().mT, v),
+    "product": lambda torch, x, at, v: x.scatter_reduce(-1, at, v * 64, "prod"),
+    "three dimensions": lambda torch, x, at, v: x[:, None]
+    .expand(-1, 2, -1)
+    .scatter_add(-1, at[:, None].expand(-1, 2, -1), v[:, None].expand(-1, 2, -1)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ROWWISE)
+def test_what_meets_within_a_row_is_rounded_once(torch, device, name, dtype):
+    if device != "cpu":
+        pytest.skip("devices add atomically, as PyTorch's do")
+    half = getattr(torch, dtype)
+    torch.manual_seed(3)
+    x, v = torch.rand(17, 90, device=device).to(half), torch.rand(17, 700, device=device) / 64
+    at, v = torch.randint(0, 83, (17, 700), device=device), v.to(half)
+    found = ROWWISE[name](torch, x, at, v)
+    wide = ROWWISE[name](torch, x.float(), at, v.float())
+    assert torch.equal(found, wide.to(half))
+
+
+@pytest.mark.parametrize("at", [90, -1])
+def test_a_place_beyond_a_row_is_an_error_that_changes_nothing(torch, device, at):
+    if device != "cpu":
+        pytest.skip("devices report an index at the next wait")
+    x, places = torch.ones(3, 90, device=device).bfloat16(), torch.zeros(3, 600).long()
+    places[2, 599] = at
+    with pytest.raises((IndexError, RuntimeError), match=f"index {at} is out of bounds"):
+        x.scatter_add_(1, places, torch.ones(3, 600).bfloat16())
+    assert (x == 1).all()

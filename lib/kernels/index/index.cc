@@ -169,6 +169,19 @@ bool adds_up(const Kernel& kernel, Dtype dtype) {
   return is_half(dtype) && (&kernel == &kIndexAdd || &kernel == &kIndexMul);
 }
 
+// Whether each run along the last dimension writes to a dense row of its own, which is not much
+// longer: then halves that meet are added up in a wide copy of the row.
+bool fills_rows(const Walk& w, const Tensor& target) {
+  constexpr int64_t kLongest = 1 << 15;  // elements, whose copy stays in the second-level cache
+  if (w.lists.size() != 1 || w.sizes.empty()) return false;
+  const size_t last = w.sizes.size() - 1;
+  const Listed& l = w.lists[0];
+  const int64_t length = target.sizes()[size_t(l.dim)];
+  bool own = w.dst[last] == 0 && l.strides[last] == 1 && target.strides()[size_t(l.dim)] == 1;
+  for (size_t d = 0; d < last; ++d) own &= std::abs(w.dst[d]) >= length;
+  return own && length <= kLongest && length <= 4 * w.sizes[last];
+}
+
 // `target` is the side that the lists move: x of a read, self of a write.
 void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, const Tensor& src,
               const Tensor& target, FromEnd from_end, Kept kept = Kept::yes) {
@@ -183,7 +196,8 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
     a.owners = owners_of(w, a.free_dims);
   }
   Meetings meetings;
-  if (device.is_cpu() && adds_up(kernel, dst.dtype())) {
+  a.in_rows = device.is_cpu() && adds_up(kernel, dst.dtype()) && fills_rows(w, target);
+  if (device.is_cpu() && adds_up(kernel, dst.dtype()) && !a.in_rows) {
     Walk sorted = w;
     const int32_t free_dims = free_dims_first(sorted);
     meetings = meetings_of(sorted, free_dims, target, from_end);
@@ -359,18 +373,21 @@ void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64
     };
     return run_scatter(op, kernel, line(self), 0, line(index), line(src), kept);
   }
-  if (wrote_wide(kernel, self, src, index.numel(), index.numel(),
-                 [&](const Tensor& to, const Tensor& from) {
-                   run_scatter(op, kernel, to, dim, index, from, Kept::no);
-                 })) {
-    return;
-  }
   const size_t d = size_t(wrap_dim(dim, self.dim()));
   Walk w{Dims(index.sizes()),
          without(self, d),
          src.dim() ? Dims(src.strides()) : Dims(index.sizes().size(), 0),
          {}};
   w.lists.push_back({index, Dims(index.strides()), int64_t(d)});
+  Walk simple = w;
+  simplify(simple);
+  const bool in_rows = self.device().is_cpu() && fills_rows(simple, self);
+  if (!in_rows && wrote_wide(kernel, self, src, index.numel(), index.numel(),
+                             [&](const Tensor& to, const Tensor& from) {
+                               run_scatter(op, kernel, to, dim, index, from, Kept::no);
+                             })) {
+    return;
+  }
   run_walk(op, kernel, std::move(w), self, src, self, FromEnd::no, kept);
 }
 

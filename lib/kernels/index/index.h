@@ -54,6 +54,7 @@ struct IndexArgs {
   const int64_t* first;
   const IndexMeeting* meetings;
   int64_t places;
+  bool in_rows;  // or each run writes to a dense row of its own, along the one list's dimension
   IndexList list[kIndexLists];
 };
 

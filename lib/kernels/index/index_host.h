@@ -9,53 +9,10 @@
 
 #include "base/thread_pool.h"
 #include "kernels/copy_run.h"
-#include "kernels/index/index_walk.h"
+#include "kernels/index/index_meet.h"
+#include "kernels/index/index_runs.h"
 
 namespace flambeau::FLAM_TARGET {
-
-// Calls run(place, n) for the runs along the last dimension that elements [begin, end) consist of.
-template <class Run>
-void walk_runs(const IndexArgs& a, int64_t begin, int64_t end, const Run& run) {
-  const int last = a.ndim - 1;
-  const int64_t inner = a.ndim ? a.size[last] : 1;
-  int64_t index[kIndexDims] = {}, rest = begin / inner, at = begin % inner;
-  for (int d = last - 1; d >= 0 && rest; --d) {
-    index[d] = rest % a.size[d];
-    rest /= a.size[d];
-  }
-  WalkPlace p = walk_place(a, begin);
-  const auto move = [&](int d, int64_t steps) {
-    p.dst += steps * a.dst_stride[d];
-    p.src += steps * a.src_stride[d];
-    for (int l = 0; l < a.lists; ++l) p.list[l] += steps * a.list[l].stride[d];
-  };
-  while (begin < end) {
-    const int64_t n = inner - at < end - begin ? inner - at : end - begin;
-    run(p, n);
-    begin += n;
-    if (at) move(last, -at);
-    at = 0;
-    for (int d = last - 1; d >= 0; --d) {
-      move(d, 1);
-      if (++index[d] < a.size[d]) break;
-      move(d, -a.size[d]);
-      index[d] = 0;
-    }
-  }
-}
-
-// Whether one of n indices is out of range, by signs; `low` is how far one may count back.
-template <int64_t Step>
-FLAM_FN bool out_of_range(const void* index, int64_t stride, int64_t n, uint64_t low,
-                          uint64_t size) {
-  const char* at = static_cast<const char*>(index);
-  uint64_t out = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const uint64_t v = *reinterpret_cast<const uint64_t*>(at + i * (Step ? Step : stride));
-    out |= (v + low) | (size - 1 - v);
-  }
-  return out >> 63;
-}
 
 // ---- one run ------------------------------------------------------------------------------------
 
@@ -64,22 +21,38 @@ struct RunSteps {
   int64_t dst, src;
 };
 
-// Of neighbours on one side, where the other stands still but for the list, whose indices count
-// elements. What is read is stored by pieces, for a store takes as long as a piece's.
+// Eight elements of what run_in_row says.
 template <class F, class T>
-FLAM_FN void run_in_row(T* dst, const T* src, const int64_t* index, int64_t n) {
-  int64_t i = 0;
+FLAM_FN void eight_in_row(T* dst, const T* src, const int64_t* index, int64_t i) {
   if constexpr (kReads<F> && sizeof(T) > 1) {
     constexpr int64_t kPiece = 16 / sizeof(T);
     typedef T Piece __attribute__((vector_size(16)));
-    for (; i + kPiece <= n; i += kPiece) {
+#pragma GCC unroll 4
+    for (int64_t end = i + 8; i < end; i += kPiece) {
       const Piece piece = [&]<size_t... K>(std::index_sequence<K...>) {
         return Piece{src[index[i + int64_t(K)]]...};
       }(std::make_index_sequence<size_t(kPiece)>{});
       memcpy(dst + i, &piece, sizeof piece);
     }
+  } else {
+#pragma GCC unroll 8
+    for (int64_t end = i + 8; i < end; ++i)
+      update_place(Update<F>{}, dst + (kReads<F> ? i : index[i]), src[kReads<F> ? index[i] : i]);
   }
-#pragma GCC unroll 4
+}
+
+// Of neighbours on one side, where the other stands still but for the list, whose indices count
+// elements. What is read is stored by pieces, for a store takes as long as a piece's. What the next
+// blocks look at is asked for: checking a block would wait for it, with nothing else to do.
+template <class F, class T>
+FLAM_FN void run_in_row(T* dst, const T* src, const int64_t* index, int64_t n) {
+  constexpr int64_t kAhead = 1024;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __builtin_prefetch(index + i + kAhead);
+    if constexpr (!kReads<F>) __builtin_prefetch(src + i + kAhead);
+    eight_in_row<F>(dst, src, index, i);
+  }
   for (; i < n; ++i)
     update_place(Update<F>{}, dst + (kReads<F> ? i : index[i]), src[kReads<F> ? index[i] : i]);
 }
@@ -164,7 +137,6 @@ inline void read_rows(const IndexArgs& a, int64_t bytes, int64_t begin, int64_t 
 }
 
 template <class F, class T> void index_range(const IndexArgs& a, int64_t begin, int64_t end) {
-  constexpr int64_t kBlock = 512;  // indices that stay in the first-level cache once checked
   if constexpr (kReads<F>) {
     if (reads_rows(a, sizeof(T))) return read_rows(a, sizeof(T), begin, end);
   }
@@ -181,8 +153,8 @@ template <class F, class T> void index_range(const IndexArgs& a, int64_t begin, 
     }
     if (!one_dense) return run_by_lists<F, T>(a, p, by, n);
     const int64_t* index = reinterpret_cast<const int64_t*>(a.list[0].data + p.list[0]);
-    for (int64_t i = 0; i < n; i += kBlock) {
-      const int64_t m = n - i < kBlock ? n - i : kBlock;
+    for (int64_t i = 0; i < n; i += kIndexBlock) {
+      const int64_t m = n - i < kIndexBlock ? n - i : kIndexBlock;
       const WalkPlace at{p.dst + i * by.dst, p.src + i * by.src, {p.list[0] + i * 8}};
       if (out_of_range<8>(index + i, 8, m, 0, uint64_t(a.list[0].size))) {
         run_by_lists<F, T>(a, at, by, m);
@@ -230,46 +202,6 @@ inline void check_list(const IndexArgs& a, int l) {
     WalkPlace at = p;
     for (int64_t i = 0; i < n; ++i, at.list[0] += stride) listed_offset(walk, at.list);
   });
-}
-
-// ---- halves that meet ---------------------------------------------------------------------------
-
-constexpr int64_t kMeetRun = 512;
-
-// All writes to one place, n elements along the last of the free dimensions, rounded once.
-template <class F, class T>
-void meet_run(const IndexArgs& a, int64_t first, const WalkPlace& p, int64_t n) {
-  const int last = a.free_dims - 1;
-  const int64_t to = a.free_dims ? a.dst_stride[last] / int64_t(sizeof(T)) : 1,
-                from = a.free_dims ? a.src_stride[last] / int64_t(sizeof(T)) : 1;
-  T* dst = reinterpret_cast<T*>(a.dst + p.dst + a.meetings[first].dst);
-  const auto each = [&](auto to_step, auto from_step) {
-    Compute<T> sum[kMeetRun];
-    for (int64_t i = 0; i < n; ++i) sum[i] = load(dst + i * to_step);
-    for (int64_t m = first; m >= 0; m = a.meetings[m].next) {
-      const T* src = reinterpret_cast<const T*>(a.src + p.src + a.meetings[m].src);
-      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i * from_step));
-    }
-    for (int64_t i = 0; i < n; ++i) dst[i * to_step] = narrow<T>(sum[i]);
-  };
-  constexpr std::integral_constant<int64_t, 1> dense;
-  to == 1 && from == 1 ? each(dense, dense) : each(to, from);
-}
-
-template <class F, class T> void meet(const IndexArgs& a) {
-  const int64_t inner = a.free_dims ? a.size[a.free_dims - 1] : 1;
-  const int64_t runs = (inner + kMeetRun - 1) / kMeetRun;
-  int64_t rows = 1;
-  for (int d = 0; d + 1 < a.free_dims; ++d) rows *= a.size[d];
-  parallel_for(a.places * rows * runs, 16384 / (inner < kMeetRun ? inner : kMeetRun) + 1,
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const int64_t at = i % runs * kMeetRun, row = i / runs % rows;
-                   const WalkPlace p = walk_place(a, row * inner + at, 0, a.free_dims);
-                   const int64_t n = inner - at < kMeetRun ? inner - at : kMeetRun;
-                   meet_run<F, T>(a, a.first[i / runs / rows], p, n);
-                 }
-               });
 }
 
 // ---- the launch ---------------------------------------------------------------------------------
@@ -321,6 +253,10 @@ template <class F, class T> void index_entry(void*, const void* p) {
   if constexpr (!std::is_same_v<Compute<T>, T> &&
                 (std::is_same_v<F, AddPlace> || std::is_same_v<F, MulPlace>)) {
     if (a.places) return meet<F, T>(a);
+    if (a.in_rows) {
+      for (int l = 0; !a.fresh && l < a.lists; ++l) check_list(a, l);
+      return meet_in_rows<F, T>(a);
+    }
   }
   if constexpr (kReads<F>) {
     return parallel_for(a.numel, 16384,
