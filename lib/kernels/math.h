@@ -302,6 +302,7 @@ using single::usual_exp2;
 using single::usual_sigmoid;
 using single::usual_softplus;
 using wide::sigmoid;
+using wide::usual_sigmoid;
 #else
 inline constexpr bool kHasUsual = false;
 #define FLAM_ANGLE_MATH(name) FLAM_MATH(name, core, )

@@ -35,6 +35,17 @@ template <class T, class... C> FLAM_FN T polynomial(T x, Same<T> c0, C... rest) 
   }
 }
 
+// The same with half as many products waiting for one another, at the price of the square.
+template <class T, class... C>
+FLAM_FN T polynomial_by_pairs(T x, T square, Same<T> c0, Same<T> c1, C... rest) {
+  const T pair = multiply_add(x, c1, c0);
+  if constexpr (sizeof...(C) == 0) {
+    return pair;
+  } else {
+    return multiply_add(square, polynomial_by_pairs(x, square, rest...), pair);
+  }
+}
+
 template <class T> FLAM_FN T at_the_ends(T x, T result) {  // of a logarithm
   constexpr T inf = T(__builtin_inf());
   result = x == inf ? inf : result;

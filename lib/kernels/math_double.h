@@ -90,20 +90,40 @@ FLAM_FN double tanh(double x) {
   return __builtin_copysign(q.high + q.low, x);
 }
 
+// exp_tail by pairs of terms: the sigmoid's chain of operations is longer than a processor looks
+// ahead, so that the polynomial's own length shows.
+FLAM_FN double short_exp_tail(double r) {
+  const double s = r * r;
+  const double first = polynomial_by_pairs(r, s, 0x1.000000000000ap-1, 0x1.55555555554fap-3,
+                                           0x1.55555555507afp-5, 0x1.11111111278f5p-7);
+  const double others =
+      polynomial_by_pairs(r, s, 0x1.6c16c18459909p-10, 0x1.a01a012bf47c2p-13, 0x1.a0199985a7e7ap-16,
+                          0x1.71df2055ac35bp-19, 0x1.28adf43af190cp-22, 0x1.ad8983f4aad9dp-26);
+  return multiply_add(s * s, others, first);
+}
+
 // e / (1 + e) or 1 / (1 + e) of e = exp(-|x|) in two parts, which no sum with 1 loses any of.
+FLAM_FN double sigmoid_of(double x, double below, Nearest power, double unit) {  // -|x|, 2^power
+  const double r = multiply_add(power.value, -kLn2Low, multiply_add(power.value, -kLn2, below));
+  const double rest = multiply_add(r * r, short_exp_tail(r), r);
+  const double e = multiply_add(unit, rest, unit), lost = multiply_add(unit, rest, unit - e);
+  const double d = 1 + e, d_lost = (e - (d - 1)) + lost;
+  const double n = x < 0 ? e : 1, n_lost = x < 0 ? lost : 0;
+  const double inverse = 1 / d, q = n * inverse;
+  const double left = multiply_add(-q, d_lost, multiply_add(-q, d, n) + n_lost);
+  return multiply_add(left, inverse, q);
+}
+FLAM_FN double usual_sigmoid(double x) {  // of sizes up to 690
+  const double below = -__builtin_fabs(x);
+  const Nearest k = nearest(below, kLog2E);
+  return sigmoid_of(x, below, k, power_of_two(k.shifted));
+}
 FLAM_FN double sigmoid(double x) {
-  const Reduced e = reduced(clamp(-__builtin_fabs(x), -746, 0));
-  const double k = e.power.value, near = k > -1000 ? k : -1000;  // beyond, a factor of its own
-  const double unit = power_of_two(kRound<double> + near);
-  const double beyond = x < 0 ? power_of_two(kRound<double> + (k - near)) : 1;
-  const Pair<double> one = sum(1.0, e.rest);
-  const double tail = multiply_add(e.rest * e.rest, exp_tail(e.rest), one.low + e.low);
-  const Pair<double> power = sum(one.high, tail);
-  const double high = unit * power.high, low = unit * power.low;
-  const Pair<double> d = sum(1.0, high);
-  const Pair<double> n = {x < 0 ? high : 1, x < 0 ? low : 0};
-  const Pair<double> q = quotient(n, {d.high, d.low + low});
-  return (q.high + q.low) * beyond;
+  const double below = clamp(-__builtin_fabs(x), -746, 0);
+  const Nearest k = nearest(below, kLog2E);
+  const double near = k.value > -1000 ? k.value : -1000;  // beyond, a factor of its own
+  const double beyond = x < 0 ? power_of_two(kRound<double> + (k.value - near)) : 1;
+  return sigmoid_of(x, below, k, power_of_two(kRound<double> + near)) * beyond;
 }
 
 // ---- logarithms ---------------------------------------------------------------------------------

@@ -16,6 +16,23 @@ FLAM_FN float erf(float x) {  // from 3 on it is 1
                         0x1.a35c06p-25f, -0x1.1a7b0cp-28f);
 }
 
+// sin(x - turns pi) of a whole number and a half at most, and its sign from the number's parity;
+// up to 1e5 where products are fused into sums.
+FLAM_FN float wave(float x, float turns, float shifted) {
+  const float r = multiply_add(turns, 0x1.777a5cp-24f, multiply_add(turns, -0x1.921fb6p+1f, x));
+  const float s = r * r, tail = polynomial(s, -0x1.555112p-3f, 0x1.10712cp-7f, -0x1.84db72p-13f);
+  const float y = r * multiply_add(s, tail, 1);
+  return bits_as<float>(bits_as<uint32_t>(y) ^ (bits_as<uint32_t>(shifted) << 31));
+}
+FLAM_FN float sin(float x) {
+  const float shifted = multiply_add(x, 0x1.45f306p-2f, kRound<float>);
+  return wave(x, shifted - kRound<float>, shifted);
+}
+FLAM_FN float cos(float x) {  // sin(x + pi / 2)
+  const float shifted = multiply_add(x, 0x1.45f306p-2f, 0.5f) + kRound<float>;
+  return wave(x, (shifted - kRound<float>)-0.5f, shifted);
+}
+
 // max(x, 0) - z tail(z) of z = |x| up to 7, the normal distribution's tail being exp(-z^2 / 2)
 // times what falls about as 1 / (z + 2.5).
 FLAM_FN float gelu(float x) {

@@ -3,6 +3,7 @@
 
 #include "kernels/map/map_eights.h"
 #include "kernels/map/map_loop.h"
+#include "kernels/math_gates.h"
 #include "kernels/math_rough.h"
 #include "ops/elementwise/activation_eights.h"
 #include "ops/elementwise/activation_lanes.h"
@@ -155,21 +156,12 @@ struct Softplus {
     return z > V(limit) ? x : softplus(z) / V(beta);
   }
 };
-struct UsualSoftplusSlope {
-  double beta, limit;
-  template <class V> FLAM_FN V operator()(V dy, V x) const {
-    const V z = x * V(beta);
-    return z > V(limit) ? dy : dy * usual_sigmoid(z);
-  }
-};
 struct SoftplusSlope {
-  using Usual = UsualSoftplusSlope;
   template <bool kRough> using OnLanes = SoftplusSlopeOnLanes<kRough>;
   double beta, limit;
-  template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x * V(beta)) <= 16; }
   template <class V> FLAM_FN V operator()(V dy, V x) const {
     const V z = x * V(beta);
-    return z > V(limit) ? dy : dy * sigmoid(z);
+    return z > V(limit) ? dy : dy * gate_sigmoid(z);
   }
 };
 FLAM_MAP(kSoftplus, Softplus, FloatTypes);
@@ -182,14 +174,9 @@ struct Logsigmoid : UsualUpTo<87> {
   using Usual = UsualLogsigmoid;
   template <class V> FLAM_FN V operator()(V x) const { return V(0) - softplus(-x); }
 };
-struct UsualLogsigmoidSlope {
-  template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * usual_sigmoid(-x); }
-};
 struct LogsigmoidSlope {
-  using Usual = UsualLogsigmoidSlope;
   template <bool kRough> using OnLanes = LogsigmoidSlopeOnLanes<kRough>;
-  template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x) <= 16; }
-  template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * sigmoid(-x); }
+  template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * gate_sigmoid(-x); }
 };
 FLAM_MAP(kLogsigmoid, Logsigmoid, FloatTypes);
 FLAM_MAP(kLogsigmoidSlope, LogsigmoidSlope, FloatTypes);

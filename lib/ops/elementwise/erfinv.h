@@ -1,4 +1,5 @@
-// The inverse of the error function in double.
+// The inverse of the error function, of floats in their own arithmetic where the processor
+// multiplies and adds in one rounding, to 2 ULP (tests/ops/test_precision.py); else in double.
 #pragma once
 #include <cmath>
 
@@ -69,20 +70,43 @@ FLAM_FN double erfinv_of(double x) {
   return ::copysign(half_root * y, x);
 }
 
-// Of floats of size below 1, branch-free, to 2^-29 of it: their quotient by x is a smooth function
-// of w = -log(1 - x^2), after Giles, "Approximating the erfinv function" (2010), up to 16.
-FLAM_FN double usual_erfinv(double x) {
+// Of floats of size below 1, branch-free: their quotient by x is a smooth function of
+// w = -log(1 - x^2), after Giles, "Approximating the erfinv function" (2010), up to 16.
+#if defined(__FMA__) && !defined(__CUDACC__)
+// By two polynomials, from 5 on in the root of w; the first term's rounding is made up for.
+FLAM_FN float usual_erfinv(float x) {
+  using namespace single;
+  const Split s = split(multiply_add(-x, x, 1));
+  const float f = s.mantissa - 1;
+  const float w = -multiply_add(s.exponent, kLn2Short + kLn2Rest, f + log_tail(f).high);
+  const bool far = w > 5;
+  const float u = far ? ::sqrtf(w) - 3 : w - 1.75f;
+  const auto term = [&](float near_term, float far_term)
+                        __attribute__((always_inline)) { return far ? far_term : near_term; };
+  const float rest =
+      polynomial(u, term(-0x1.6362a6p-26f, -0x1.01c5acp-26f), term(0x1.006e80p-2f, 0x1.006dcap+0f),
+                 term(-0x1.44ce0ep-11f, 0x1.358106p-7f), term(-0x1.f287a6p-10f, -0x1.f4e008p-8f),
+                 term(0x1.a701c6p-13f, 0x1.74be2ap-8f), term(0x1.fe11bap-17f, -0x1.d38fbep-9f),
+                 term(-0x1.61366ap-18f, 0x1.82c7d6p-10f), term(0x1.5e1c36p-23f, -0x1.f64f26p-14f),
+                 term(0x1.7047eap-24f, -0x1.238476p-12f), term(-0x1.83e6a2p-27f, 0x1.50423cp-13f),
+                 term(0x1.70efcep-32f, -0x1.ea3a9ep-16f));
+  const float y = multiply_add(x, term(0x1.508eb4p+0f, 0x1.6a9efcp+1f), x * rest);
+  return __builtin_copysignf(y, x);  // of -0, too
+}
+#else
+FLAM_FN float usual_erfinv(float number) {  // to 2^-29 of it before it is rounded
+  const double x = double(number);
   const core::Logarithm l = core::logarithm(1 - x * x);
   const double w = basic::multiply_add(l.exponent, -0x1.62e42fefa39efp-1, -l.rest);
-  return x *
-         basic::polynomial(w - 8, 0x1.54aa05784c0dep+1, 0x1.692e027841bbep-3, -0x1.4b50156bea40cp-8,
-                           0x1.017b1c5bc6ce6p-12, -0x1.2ae5c82605ee8p-17, -0x1.01c30cad039dbp-21,
-                           0x1.59ecb0e720e94p-23, -0x1.7b04d56349dbfp-26, 0x1.0a4795990c041p-29,
-                           -0x1.65bfb38287ec5p-34, -0x1.aabf35f021f80p-40, 0x1.bcf0cf15da220p-42,
-                           -0x1.b3cca8aeccf07p-43, 0x1.67c7ae9d3b29cp-45, -0x1.00f18d2fc9582p-50,
-                           -0x1.f9145d4000793p-52, 0x1.0315c5cbbeb6ap-55, 0x1.a0094a4f30623p-60,
-                           -0x1.1efe28fbedfbep-63);
+  const double quotient = basic::polynomial(
+      w - 8, 0x1.54aa05784c0dep+1, 0x1.692e027841bbep-3, -0x1.4b50156bea40cp-8,
+      0x1.017b1c5bc6ce6p-12, -0x1.2ae5c82605ee8p-17, -0x1.01c30cad039dbp-21, 0x1.59ecb0e720e94p-23,
+      -0x1.7b04d56349dbfp-26, 0x1.0a4795990c041p-29, -0x1.65bfb38287ec5p-34, -0x1.aabf35f021f80p-40,
+      0x1.bcf0cf15da220p-42, -0x1.b3cca8aeccf07p-43, 0x1.67c7ae9d3b29cp-45, -0x1.00f18d2fc9582p-50,
+      -0x1.f9145d4000793p-52, 0x1.0315c5cbbeb6ap-55, 0x1.a0094a4f30623p-60, -0x1.1efe28fbedfbep-63);
+  return float(x * quotient);
 }
+#endif
 
 // One of Halley's steps takes the last bits of a double; beyond one half on the complement, which
 // is exact there.

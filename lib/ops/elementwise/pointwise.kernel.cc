@@ -6,7 +6,7 @@
 #include "kernels/math.h"
 #include "kernels/math_rough.h"
 #include "ops/elementwise/activation_lanes.h"
-#include "ops/elementwise/erfc_eights.h"
+#include "ops/elementwise/erf_eights.h"
 #include "ops/elementwise/sigmoid_wide.h"
 #include "ops/elementwise/usual.h"
 
@@ -124,8 +124,18 @@ struct UsualAngles {
 struct UsualSin {
   template <class V> FLAM_FN V operator()(V x) const { return usual_sin(x); }
 };
+struct UsualRoughSin {
+  FLAM_FN float operator()(float x) const { return rough::sin(x); }
+};
+struct RoughSin : UsualAngles {
+  using Usual = UsualRoughSin;
+  FLAM_FN float operator()(float x) const {
+    return kHasUsual && fabs(x) <= 1e5f ? rough::sin(x) : sin(x);
+  }
+};
 struct Sin : UsualAngles {
   using Usual = UsualSin;
+  using Rough = RoughSin;
   template <class V> FLAM_FN V operator()(V x) const { return sin(x); }
 };
 FLAM_MAP(kSin, Sin, FloatTypes);
@@ -133,8 +143,18 @@ FLAM_MAP(kSin, Sin, FloatTypes);
 struct UsualCos {
   template <class V> FLAM_FN V operator()(V x) const { return usual_cos(x); }
 };
+struct UsualRoughCos {
+  FLAM_FN float operator()(float x) const { return rough::cos(x); }
+};
+struct RoughCos : UsualAngles {
+  using Usual = UsualRoughCos;
+  FLAM_FN float operator()(float x) const {
+    return kHasUsual && fabs(x) <= 1e5f ? rough::cos(x) : cos(x);
+  }
+};
 struct Cos : UsualAngles {
   using Usual = UsualCos;
+  using Rough = RoughCos;
   template <class V> FLAM_FN V operator()(V x) const { return cos(x); }
 };
 FLAM_MAP(kCos, Cos, FloatTypes);
@@ -198,6 +218,12 @@ struct UsualSigmoid {
 };
 struct Sigmoid : UsualUpTo<16> {
   using Usual = UsualSigmoid;
+  using UsualUpTo<16>::is_usual;
+  template <class V>
+    requires(kHasUsual && std::is_same_v<V, double>)
+  FLAM_FN bool is_usual(V x) const {
+    return fabs(x) <= 690;
+  }
   template <bool kRough> using OnLanes = SigmoidOnLanes<kRough>;
   using OnWideLanes = SigmoidOnWideLanes;
   template <class V> FLAM_FN V operator()(V x) const { return sigmoid(x); }
@@ -212,6 +238,7 @@ struct Erf {
   template <class V> FLAM_FN V operator()(V x) const { return erf(x); }
 };
 FLAM_MAP(kErf, Erf, FloatTypes);
+FLAM_MAP_EIGHTS(kErf, Erf, ErfOnEights);
 
 struct Erfc {
   template <class V> FLAM_FN V operator()(V x) const { return erfc(x); }

@@ -15,7 +15,7 @@ struct Erfinv {
     if constexpr (sizeof(V) == sizeof(double)) {
       return sharpened(erfinv_of(x), x);
     } else {
-      const V size = fabs(x), inside = V(usual_erfinv(double(x)));
+      const V size = fabs(x), inside = usual_erfinv(x);
       const V end = size == 1 ? x * __builtin_inff() : __builtin_nanf("");
       return size < 1 ? inside : end;
     }
