@@ -3,6 +3,7 @@
 #include "ops/nn/cross_entropy.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ops/nn/rows.h"
 #include "ops/read.h"
@@ -55,12 +56,20 @@ struct CrossEntropyBackward {
   }
 };
 
-// On the cpu, where the indices can be read without waiting; those that do not count are 0.
-void check_range(const Tensor& target, int64_t classes) {
-  if (!target.device().is_cpu() || target.numel() == 0) return;
-  const double least = read_number(amin(target)), greatest = read_number(amax(target));
-  check(least >= 0 && greatest < double(std::max<int64_t>(classes, 1)), Code::index, "Target ",
-        least < 0 ? least : greatest, " is out of bounds for ", classes, " classes.");
+struct Range {
+  double least, greatest;
+};
+// Of indices on the cpu, which can be read without waiting.
+std::optional<Range> range_of(const Tensor& target) {
+  if (!target.device().is_cpu() || target.numel() == 0) return std::nullopt;
+  return Range{read_number(amin(target)), read_number(amax(target))};
+}
+
+void check_range(std::optional<Range> r, int64_t classes) {
+  if (!r) return;
+  check(r->least >= 0 && r->greatest < double(std::max<int64_t>(classes, 1)), Code::index,
+        "Target ", r->least < 0 ? r->least : r->greatest, " is out of bounds for ", classes,
+        " classes.");
 }
 
 Tensor summed(Call& c, const Tensor& x, Dtype dtype) {
@@ -103,6 +112,18 @@ Tensor of_probabilities(const Tensor& input, const Tensor& target, const Tensor&
       ce::of_probability_rows(x, ce::weighted_probabilities(c[1], c[2], o), o.dim);
   if (o.reduction != FLAM_REDUCTION_MEAN) return reduced(losses, o.reduction);
   return div(sum(losses), num(double(x.numel()) / double(x.size(o.dim))));
+}
+
+Tensor own_of(const Tensor& x, int64_t dim, const Tensor& at) {
+  return squeeze(gather(x, dim, unsqueeze(at, dim)), Dims{dim});
+}
+
+// Of targets all of which count: most losses' are, and need no masks.
+Tensor nll_of_all(const Call& c, const Tensor& at, int64_t dim, int32_t reduction) {
+  const Tensor own = own_of(c[0], dim, at);
+  if (!c[2]) return reduced(contiguous(neg(own)), reduction);
+  const Tensor w = take(c[2], at), losses = contiguous(neg(mul(own, w)));
+  return reduction == FLAM_REDUCTION_MEAN ? div(sum(losses), sum(w)) : reduced(losses, reduction);
 }
 
 int64_t class_dim(const char* op, const Tensor& x) {
@@ -229,10 +250,15 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
   ce::check_classes(input.sizes(), target, weight, dim);
   const int64_t classes = input.size(dim);
   const Tensor t = to_dtype(target, Dtype::i64);
+  const std::optional<Range> range = range_of(t);
+  const double ignored = double(ignore_index);
+  if (range && classes > 0 && (ignored < range->least || ignored > range->greatest)) {
+    check_range(range, classes);
+    return nll_of_all(c, t, dim, reduction);
+  }
   const Tensor counts = ne(t, num(ignore_index)), at = keep_where(counts, t);
-  check_range(at, classes);
-  Tensor own = classes == 0 ? sum(c[0], {&dim, 1})
-                            : squeeze(gather(c[0], dim, unsqueeze(at, dim)), Dims{dim});
+  check_range(range_of(at), classes);
+  Tensor own = classes == 0 ? sum(c[0], {&dim, 1}) : own_of(c[0], dim, at);
   Tensor share = to_dtype(counts, own.dtype());
   if (weight && classes > 0) {
     const Tensor w = take(c[2], at);
