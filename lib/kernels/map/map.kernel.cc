@@ -9,6 +9,7 @@
 #include "base/thread_pool.h"
 #include "kernels/map/map_element.h"
 #include "kernels/map/map_transpose.h"
+#include "kernels/map/stream.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -20,7 +21,7 @@ constexpr int64_t kLongRun = 128;
 // Dense ones also from here on where they are whole registers.
 constexpr int64_t kWholeRun = 32, kWhole = 16;
 // Of an operand that an inner run shares: what is filled once and used again and again.
-constexpr int64_t kSharedBytes = 512, kSharedRows = kBlockBytes / kSharedBytes;
+constexpr int64_t kSharedBytes = 1024, kSharedRows = kBlockBytes / kSharedBytes;
 constexpr int64_t kWholePiece = 1024;
 constexpr int64_t kGrain = 16384, kPieces = 8;        // at least; of a launch, for each thread
 constexpr int64_t kTileRows = 16, kTileBytes = 1024;  // of a turned operand, in a block's type
@@ -257,6 +258,38 @@ void run_flat(const Launch& l, int64_t begin, int64_t end) {
   l.loop(l.a.params, data, kNowhere, 1, end - begin);
 }
 
+// By blocks that are stored past the caches, from the first whole line on.
+void run_streamed(const Launch& l, int64_t begin, int64_t end) {
+  alignas(64) Block block;
+  const int64_t width = l.side[0].element->bytes, most = kBlockBytes / width;
+  char* to = l.side[0].base + begin * width;
+  const int64_t before = int64_t(-reinterpret_cast<uintptr_t>(to) % 64) / width;
+  const int64_t first = begin + std::min(before, end - begin);
+  run_flat(l, begin, first);
+  to = l.side[0].base + first * width;
+  for (int64_t i = first; i < end; i += most, to += kBlockBytes) {
+    const int64_t n = std::min(most, end - i), whole = n * width / 64 * 64;
+    char* data[kMapOperands] = {block};
+    for (int o = 1; o < l.operands; ++o) data[o] = l.side[o].base + i * l.side[o].element->bytes;
+    l.loop(l.a.params, data, kNowhere, 1, n);
+    stream_lines(to, block, whole);
+    memcpy(to + whole, block + whole, size_t(n * width - whole));
+  }
+  end_of_stream();
+}
+
+// Whether a flat launch goes over so much memory, and its output is none of it so far.
+bool is_streamed(const Launch& l) {
+  const char* const out = l.side[0].base;
+  int64_t bytes = 0;
+  for (int o = 0; o < l.operands; ++o) {
+    bytes += l.a.numel * l.side[o].element->bytes;
+    if (o && l.side[o].base == out) return false;
+  }
+  return kStreams && is_past_caches(bytes) &&
+         reinterpret_cast<uintptr_t>(out) % uintptr_t(l.side[0].element->bytes) == 0;
+}
+
 // ---- turned operands ----------------------------------------------------------------------------
 
 // A tile of `rows` by `columns`, whose operands begin at `at`.
@@ -342,7 +375,8 @@ void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop
   }
   if (loop && l.turned && l.inner >= kTileRows && a.size[a.ndim - 2] >= kTileRows)
     return run_turned(l);
-  const auto run = !loop ? copy_rows : l.flat ? run_flat : by_rows ? run_rows : run_blocks;
+  const auto run_whole = l.flat && loop && is_streamed(l) ? run_streamed : run_flat;
+  const auto run = !loop ? copy_rows : l.flat ? run_whole : by_rows ? run_rows : run_blocks;
   // Few pieces, for each has to start its streams; but whoever is late leaves some to others.
   const int64_t piece =
       std::max(kGrain, a.numel / (kPieces * get_num_threads()) / kWholePiece * kWholePiece);
