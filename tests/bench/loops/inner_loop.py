@@ -17,6 +17,7 @@ INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(?:\{\w+\} )?(\S+)\s*(.*?)(?:\s+<.
 HEADING = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 CYCLES = re.compile(r"^Total Cycles:\s+(\d+)", re.MULTILINE)
 BOUND = re.compile(r"^Block RThroughput:\s+([\d.]+)", re.MULTILINE)
+FRAME = re.compile(r"\(%rsp|-0x[0-9a-f]+\(%rbp\)")  # what had no register left
 REGISTERS = {"%zmm": 64, "%ymm": 32, "%xmm": 16}  # widest first, bytes
 ITERATIONS = 200
 
@@ -115,8 +116,8 @@ def multiply_adds(loop: list[Instruction]) -> int:
 
 
 def bytes_moved(loop: list[Instruction]) -> int:
-    """Of vectors: those stored, or where a pass stores none those loaded."""
-    vectors = [i for i in loop if is_vector(i)]
+    """Of vectors: those stored, or where a pass stores none those loaded; not what is spilled."""
+    vectors = [i for i in loop if is_vector(i) and not FRAME.search(i.operands)]
     stored = sum(register_bytes(i) for i in vectors if i.operands.endswith(")"))
     return stored or sum(register_bytes(i) for i in vectors if "(" in i.operands)
 

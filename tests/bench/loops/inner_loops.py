@@ -47,6 +47,7 @@ class Loop(NamedTuple):
     function: str  # what its demangled name holds, an expression
     element: int  # bytes of an element
     product: bool = False
+    rather: str = ""  # what another function's name holds that goes before it, where there is one
 
 
 def of_map(source: str, functor: str, operands: int, element: str = "float") -> Loop:
@@ -54,7 +55,8 @@ def of_map(source: str, functor: str, operands: int, element: str = "float") -> 
     width = {"float": 4, "double": 8}[element]
     lanes = rf"usual_lanes<\d+, {types}, \S*::{functor}OnLanes"
     name = rf"map_dense\w*<\S*::{functor}, {types}>|{lanes}"
-    return Loop(f"ops/elementwise/{source}", name, width)
+    rather = rf"map_eights<\S*::{functor}, " if element == "float" else ""
+    return Loop(f"ops/elementwise/{source}", name, width, rather=rather)
 
 
 def of_rows(functor: str) -> Loop:
@@ -111,7 +113,11 @@ def objects(build: Path, isa: str, source: str) -> Path:
 def found_loop(loop: Loop, path: Path) -> list:
     """The inner loop of all functions of the name that does most with vectors."""
     counted = "fma" if loop.product else ""
-    code = [c for name, c in functions(path).items() if re.search(loop.function, name)]
+
+    def code_of(expression: str) -> list:
+        return [c for name, c in functions(path).items() if re.search(expression, name)]
+
+    code = (loop.rather and code_of(loop.rather)) or code_of(loop.function)
     loops = [found for c in code for found in inner_loops(c) if not calls(found)]
     return max(loops, key=lambda found: vector_bytes(found, counted), default=[])
 
