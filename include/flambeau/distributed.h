@@ -89,7 +89,8 @@ FLAM_API FLAM_BLOCKS flam_group *flam_group_init(
     const char *method, const flam_group_init_options *options);
 
 /** Some ranks of a group as a group of their own. All ranks of the former call it, with the same
- * ranks; one that is not named gets a group with the rank -1, in which every call fails.
+ * ranks; one that is not named gets a group with the rank -1, in which every call fails, when the
+ * others have made theirs.
  *
  * - `group`: the group.
  * - `ranks`: ranks in `group`, each once; their order is that of the new ranks.

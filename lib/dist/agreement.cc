@@ -25,12 +25,13 @@ std::vector<int64_t> numbers_of(const Tensor& t) {
 
 // The same number on every machine, another for another shape, dtype or whether it is trained:
 // FNV-1a.
-int64_t fingerprint(const Tensor& t) {
+int64_t fingerprint(const Tensor& t, const std::string& name) {
   uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&](uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
   add(uint64_t(t.dtype()));
   for (const int64_t n : t.sizes()) add(uint64_t(n) + 1);
   add(requires_grad(t));
+  for (const char c : name) add(uint64_t(uint8_t(c)));
   return int64_t(hash);
 }
 
@@ -40,6 +41,14 @@ size_t first_difference(const std::vector<int64_t>& by_rank, size_t each, size_t
     for (size_t at = i; at < by_rank.size(); at += each)
       if (by_rank[at] != by_rank[i]) return i;
   return n;
+}
+
+// The first rank that has another value than `rank`; itself where none has.
+template <class T>
+size_t first_other(const std::vector<T>& by_rank, size_t rank) {
+  const auto differs = [&](const T& value) { return value != by_rank[rank]; };
+  const auto found = std::ranges::find_if(by_rank, differs);
+  return found == by_rank.end() ? rank : size_t(found - by_rank.begin());
 }
 
 // "f32[2, 3] on rank 0; f32[2, 4] on ranks 1, 2"
@@ -108,7 +117,7 @@ void check_same_parameters(Group& g, TensorsView parameters,
   const std::vector<int64_t> counts = gather_numbers(g, via, {int64_t(parameters.size())});
   const size_t common = size_t(*std::ranges::min_element(counts));
   std::vector<int64_t> mine;
-  for (size_t i = 0; i < common; ++i) mine.push_back(fingerprint(parameters[i]));
+  for (size_t i = 0; i < common; ++i) mine.push_back(fingerprint(parameters[i], names[i]));
   size_t i = 0;
   if (common) i = first_difference(gather_numbers(g, via, mine), common, common);
   const bool same_count = std::ranges::all_of(counts, [&](int64_t n) { return n == counts[0]; });
@@ -119,16 +128,19 @@ void check_same_parameters(Group& g, TensorsView parameters,
                      requires_grad(parameters[i]) ? "" : " (frozen)", " ", names[i])
           : "no such parameter";
   const std::vector<std::string> texts = gather_texts(g, via, text);
-  size_t other = 0;
-  while (other + 1 < texts.size() && texts[other] == texts[size_t(g.rank())]) ++other;
-  std::string problem = cat_text("[Rank ", g.rank(), "]: ");
-  if (same_count)
+  const size_t own = size_t(g.rank());
+  std::string problem = cat_text("[Rank ", own, "]: ");
+  if (const size_t other = first_other(counts, own); !same_count)
+    problem += cat_text("DDP expects same model across all ranks, but Rank ", other, " has ",
+                        counts[other], " params, while rank ", own, " has inconsistent ",
+                        counts[own], " params.");
+  else if (const size_t named = first_other(texts, own); texts[named].ends_with(' ' + names[i]))
     problem +=
         cat_text("params[", i, "] in this process with sizes ", ShapeText{parameters[i].sizes()},
-                 " appears not to match sizes of the same param in process ", other, ".");
+                 " appears not to match sizes of the same param in process ", named, ".");
   else
-    problem += cat_text("DDP expects same model across all ranks, but rank 0 has ", counts[0],
-                        " params, this one ", parameters.size(), ".");
+    problem += cat_text("params[", i, "] is ", names[i],
+                        " in this process, and another parameter in process ", named, ".");
   throw Error(Code::invalid_argument, problem,
               cat_text("the first parameter that differs is params[", i, "]: ", by_rank(texts)),
               "build the same module on every rank before it is wrapped");

@@ -182,8 +182,41 @@ Ref<Group> Group::split(const std::vector<int32_t>& ranks, GroupOptions options)
   }
   auto group = Ref<Group>::adopt(
       new Group(world_, std::move(of_world), own, std::move(key), std::move(options)));
-  if (own >= 0) group->connect(this);
+  if (own < 0) {
+    group->wait_for_members();
+  } else {
+    group->connect(this);
+    if (group->size() < size()) group->tell_others();
+  }
   return group;
+}
+
+void Group::tell_others() const {
+  Store& store = world_->store();
+  if (store.add(cat_text("group/", key_, "/came"), 1) == size())
+    store.set(cat_text("group/", key_, "/made"), "");
+}
+
+void Group::wait_for_members() const {
+  constexpr Millis kTurn{250};
+  const Ref<Store> store = world_->store().clone();
+  const Clock::time_point until = Clock::now() + timeout();
+  for (;;) {
+    try {
+      return store->wait({cat_text("group/", key_, "/made")}, kTurn);
+    } catch (const Error& e) {
+      if (e.code != Code::collective_timeout) throw;
+    }
+    check_interrupt();
+    const std::string lost = world_->lost_among(ranks_);
+    const bool late = Clock::now() >= until;
+    if (lost.empty() && !late) continue;
+    throw Error(lost.empty() ? Code::collective_timeout : Code::peer_lost,
+                cat_text("the group \"", options_.name, "\" of ", size(),
+                         " other ranks was not made"),
+                cat_text("timeout ", options_.timeout.count() / 1000.0, " s", lost),
+                "see that its ranks make it, too, in the same order");
+  }
 }
 
 void Group::connect(const Group* parent) {
@@ -365,9 +398,9 @@ void Group::note(const Task& task) {
   now_ = {task.sequence, task.call.what, task.origin.place, Clock::now(), true};
 }
 
-void Group::note_pair(const What* what, const char* place) {
+void Group::note_pair(const What* what, const char* place, Clock::time_point begun) {
   const std::lock_guard lock(now_mutex_);
-  pair_ = {0, what ? *what : What(), place, Clock::now(), what != nullptr};
+  pair_ = {0, what ? *what : What(), place, begun, what != nullptr};
 }
 
 Group::Outcome Group::perform(Task& task) {
@@ -408,8 +441,10 @@ Group::Now Group::now() const {
   if (!shown.sequence && !shown.under_way) return {};
   const std::chrono::duration<double> since = Clock::now() - shown.at;
   const uint64_t tag = shown.sequence ? shown.what.tag(shown.sequence) : 0;
-  return {shown.sequence, tag, shown.what.text(), shown.place ? shown.place : "", since.count(),
-          shown.under_way};
+  Now found{shown.sequence, tag, shown.what.text(), shown.place ? shown.place : "", since.count(),
+            shown.under_way};
+  if (&shown == &pair_) found.transfer = Transfer::of(shown.what, since.count());
+  return found;
 }
 
 void Group::end(Error error, When when) {

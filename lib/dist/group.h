@@ -23,6 +23,7 @@
 #include "dist/staging.h"
 #include "dist/store.h"
 #include "dist/stream_calls.h"
+#include "dist/transfer.h"
 #include "dist/work.h"
 #include "dist/world.h"
 
@@ -40,7 +41,8 @@ class Group final : public RefCounted {
   // deadline.
   static Ref<Group> join(Ref<Store> store, int rank, int size, GroupOptions options);
   // Those `ranks` of this group, in that order. All ranks of this group call it; who is none of
-  // them gets a group with the rank -1, in which every call fails.
+  // them gets a group with the rank -1, in which every call fails, when the others have theirs:
+  // they need the store until then, which this process may hold.
   Ref<Group> split(const std::vector<int32_t>& ranks, GroupOptions options);
 
   int rank() const { return rank_; }
@@ -73,6 +75,7 @@ class Group final : public RefCounted {
     std::string what, place;
     double seconds = 0;  // since it began, or ended
     bool under_way = false, on_stream = false;
+    std::optional<Transfer> transfer = {};  // that is under way
   };
   Now now() const;
   // From any thread: every further call throws `error`. What is under way may still end well: not
@@ -105,6 +108,8 @@ class Group final : public RefCounted {
   void destroy() noexcept override;
   void check_process() const;
   void connect(const Group* parent);
+  void tell_others() const;   // who is not in it, that this rank has come
+  void wait_for_members() const;
   void* communicator_of(const flam_dist_provider& provider, void* parent);
   uint64_t next_call(const What& what);
   void note_end(uint64_t sequence);
@@ -120,7 +125,8 @@ class Group final : public RefCounted {
   void work();  // the group's thread
   void note(const Task& task);
   // While a thread waits for a transfer.
-  void note_pair(const What* what, const char* place);
+  void note_pair(const What* what, const char* place,
+                 std::chrono::steady_clock::time_point begun);
   [[noreturn]] void explain(uint64_t sequence, const What& what, Millis timeout,
                             flam_dist_result result, const char* why);
   void throw_if_over() const;

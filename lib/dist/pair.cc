@@ -52,12 +52,12 @@ class PairWork final : public Work {
 
   void wait(std::optional<Millis> timeout) override {
     if (process_.left()) return Work::wait(timeout);
-    const Clock::time_point until = timeout ? Clock::now() + *timeout : deadline_;
+    const Clock::time_point begun = Clock::now(), until = timeout ? begun + *timeout : deadline_;
     const bool asks = asks_for_interrupts();
     const pass_time::Waiting counted;
     for (;;) {
       const auto next = std::min(until, asks ? Clock::now() + kInterruptEvery : until);
-      if (wait_until(next)) break;
+      if (wait_until(next, begun)) break;
       check(Clock::now() < until, Code::collective_timeout, "Work.wait: ", call_.what.text(),
             " has not ended after ", timeout ? timeout->count() / 1000.0 : 0.0, " s; it goes on");
       check_interrupt();
@@ -71,17 +71,17 @@ class PairWork final : public Work {
     if (request_) ask_provider(Clock::now());
   }
 
-  // Whether it has ended by then.
-  bool wait_until(Clock::time_point until) {
+  // Whether it has ended by then. Its thread waits since `begun`.
+  bool wait_until(Clock::time_point until, Clock::time_point begun) {
     std::unique_lock one(waiting_, std::try_to_lock);
     for (; !one; (void)one.try_lock()) {  // another thread waits, maybe for longer
       if (Clock::now() >= until) return Work::done();
       std::this_thread::sleep_for(Millis(1));
     }
     if (!request_) return true;
-    group_->note_pair(&call_.what, origin_.place);
+    group_->note_pair(&call_.what, origin_.place, begun);
     ask_provider(until);
-    group_->note_pair(nullptr, nullptr);
+    group_->note_pair(nullptr, nullptr, begun);
     return !request_;
   }
 

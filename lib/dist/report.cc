@@ -7,6 +7,8 @@
 namespace flambeau::dist {
 namespace {
 
+constexpr const char* kWaits = "waits in ";
+
 std::string seconds(double s) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(1) << s << " s";
@@ -15,13 +17,41 @@ std::string seconds(double s) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// The line of a message that speaks of the group; empty where none does.
-std::string line_about(const Group& group, const std::string& message) {
-  std::istringstream lines(message);
-  const std::string begin = group.key() + ' ';
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with(begin)) return line.substr(begin.size());
-  return {};
+struct Line {
+  std::string key, name, where, transfer;
+};
+
+// Between tabs, of a line.
+std::string flat(std::string text) {
+  for (char& c : text)
+    if (c == '\t' || c == '\n') c = ' ';
+  return text;
+}
+
+// But the first, which is the message's number.
+std::vector<Line> lines_of(const std::string& message) {
+  std::vector<Line> found;
+  std::istringstream all(message);
+  for (std::string text; std::getline(all, text);) {
+    std::istringstream parts(text);
+    Line line;
+    for (std::string* part : {&line.key, &line.name, &line.where, &line.transfer})
+      std::getline(parts, *part, '\t');
+    if (!line.where.empty()) found.push_back(std::move(line));
+  }
+  return found;
+}
+
+// What a message says of the group, and in which others its rank waits; empty where it says nothing.
+std::string said_of(const Group& group, const std::string& message) {
+  std::string own, others;
+  for (const Line& line : lines_of(message)) {
+    if (line.key == flat(group.key()))
+      own = line.where;
+    else if (line.where.starts_with(kWaits))
+      others += cat_text("; in the group \"", line.name, "\" it ", line.where);
+  }
+  return own.empty() ? own : own + others;
 }
 
 std::string without_tag(const std::string& text) { return text.substr(text.find(' ') + 1); }
@@ -67,14 +97,18 @@ std::string where_is(const Group& group) {
   const std::string at = now.place.empty() ? "" : cat_text(", at ", now.place);
   const std::string call = now.sequence ? cat_text(now.what, " #", now.sequence) : now.what;
   return now.under_way
-             ? cat_text("waits in ", call, " for ", seconds(now.seconds), at)
+             ? cat_text(kWaits, call, " for ", seconds(now.seconds), at)
              : cat_text("works; its last was ", call, ", ended ", seconds(now.seconds), " ago", at);
 }
 
-std::string line_of(const Group& group) { return cat_text(group.key(), ' ', where_is(group)); }
+std::string line_of(const Group& group) {
+  const std::optional<Transfer> transfer = group.now().transfer;
+  return cat_text(flat(group.key()), '\t', flat(group.name()), '\t', flat(where_is(group)), '\t',
+                  transfer ? transfer->text() : "");
+}
 
 std::string described(const Group& group, const std::string& before, const std::string& after) {
-  const std::string line = line_about(group, after);
+  const std::string line = said_of(group, after);
   if (after.empty()) return "has said nothing";
   const bool silent = first_line(before) == first_line(after);
   const std::string said = line.empty() ? "is not in the group any more" : line;
@@ -121,6 +155,24 @@ Error different_calls(const Group& group, const std::string& first, const std::s
                cat_text("the ranks of ", named(group), " called different collectives"),
                cat_text(without_tag(first), '\n', without_tag(own)),
                "call the same ones in the same order on all ranks");
+}
+
+std::optional<std::string> crossed(const Group& group, const Transfer& own, int peer,
+                                   const std::string& message) {
+  for (const Line& line : lines_of(message)) {
+    if (line.key != flat(group.key())) continue;
+    const std::optional<Transfer> theirs = Transfer::parsed(line.transfer);
+    if (theirs && theirs->seconds > kWaitsInVain && never_meet(own, group.rank(), *theirs, peer))
+      return cat_text("rank ", group.rank(), ": ", where_is(group), "\nrank ", peer, ": ",
+                      line.where);
+  }
+  return {};
+}
+
+Error different_transfers(const Group& group, const std::string& both) {
+  return Error(Code::collective_timeout,
+               cat_text("two ranks of ", named(group), " send and receive different things"), both,
+               "give send and recv the same dtype and as many elements");
 }
 
 }  // namespace flambeau::dist

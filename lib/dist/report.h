@@ -1,6 +1,8 @@
 // The words of failures between processes, and the lines by which ranks tell each other where they
-// are: one line per group, its key and what it does.
+// are: one line per group, its key, its name, what it does and which transfer that is, between
+// tabs.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,11 +26,18 @@ std::string described(const Group& group, const std::string& before, const std::
 // Of two texts "TAG WHAT on rank ...".
 bool same_call(const std::string& a, const std::string& b);
 
+// Of a transfer that this long had no answer other ranks are asked.
+inline constexpr double kWaitsInVain = 1.5;
+// Where that rank, by its message, waits for this one, in vain as this one does: both, for a report.
+std::optional<std::string> crossed(const Group& group, const Transfer& own, int peer,
+                                   const std::string& message);
+
 Error lost_error(const Group& group, int rank, const std::string& who);
 Error left_error(const Group& group, int rank, const std::string& who);
 Error store_error(const Group& group, const std::string& why);
 Error timeout_error(const Group& group, const std::string& what, Millis after,
                     const std::string& where);
 Error different_calls(const Group& group, const std::string& first, const std::string& own);
+Error different_transfers(const Group& group, const std::string& both);
 
 }  // namespace flambeau::dist

@@ -107,6 +107,7 @@ void World::watch() {
       look_for_events();
       tell_where_i_am();
       compare_calls();
+      compare_transfers();
     } catch (const Error& e) {
       if (e.code != Code::collective_timeout) {
         store_is_gone(e.problem);
@@ -190,7 +191,7 @@ void World::compare_calls() {
       const Group::Now now = group->now();
       if (now.under_way && now.tag && now.seconds > kLong)
         waiting.push_back({cat_text("call/", group->key(), '/', now.sequence),
-                           cat_text(now.tag, ' ', now.what, " on rank ", rank_,
+                           cat_text(now.tag, ' ', now.what, " #", now.sequence, " on rank ", rank_,
                                     now.place.empty() ? "" : ", at ", now.place),
                            group->key()});
     }
@@ -203,6 +204,45 @@ void World::compare_calls() {
       if (group->key() != w.name) continue;
       const Error error = different_calls(*group, first, w.what);
       announce(cat_text("over ", w.name, ' ', folded(error.what()), '\n'));
+      group->end(error, Group::When::now);
+    }
+  }
+}
+
+// Whom a transfer is with says in its message what it waits for. Two messages of one rank: a first
+// one may be older than what is under way here.
+void World::compare_transfers() {
+  struct Waiting {
+    std::string key;
+    Transfer transfer;
+    int32_t peer;  // in the world
+  };
+  std::vector<Waiting> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Group* group : groups_)
+      if (const auto own = group->now().transfer;
+          own && own->peer >= 0 && own->seconds > kWaitsInVain)
+        waiting.push_back({group->key(), *own, group->world_ranks()[size_t(own->peer)]});
+  }
+  std::map<std::string, std::string> crossed_before;
+  std::swap(crossed_before, crossed_);
+  for (const Waiting& w : waiting) {
+    const std::string key = cat_text("at/", w.peer);
+    if (!own_->check({key})) continue;
+    const std::string message = own_->get(key, kTick);
+    const std::lock_guard lock(mutex_);
+    for (Group* group : groups_) {
+      if (group->key() != w.key) continue;
+      const auto both = crossed(*group, w.transfer, w.transfer.peer, message);
+      if (!both) continue;
+      const auto before = crossed_before.find(w.key);
+      if (before == crossed_before.end() || before->second == message) {
+        crossed_[w.key] = message;
+        continue;
+      }
+      const Error error = different_transfers(*group, *both);
+      announce(cat_text("over ", w.key, ' ', folded(error.what()), '\n'));
       group->end(error, Group::When::now);
     }
   }

@@ -3,6 +3,7 @@
 // groups ask it for the words of an error. Nothing of it stands in the way of a collective.
 #pragma once
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -51,6 +52,7 @@ class World final : public RefCounted {
   void heed(const std::string& line);
   void tell_where_i_am();
   void compare_calls();
+  void compare_transfers();
   void store_is_gone(const std::string& why);
   std::vector<std::string> whereabouts(const Group& group);
   void announce(const std::string& line) noexcept;
@@ -62,6 +64,7 @@ class World final : public RefCounted {
   std::vector<Group*> groups_;
   std::string events_;  // what has been read of them
   std::vector<Lost> lost_;
+  std::map<std::string, std::string> crossed_;  // a peer's message, by group
   uint64_t beat_ = 0;
   bool left_ = false;
 };

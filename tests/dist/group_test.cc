@@ -285,9 +285,83 @@ TEST(Group, NamesDifferentCallsLongBeforeTheDeadline) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 6s);
   for (const std::string& error : errors)
     for (const char* part :
-         {"called different collectives", "all_reduce(float32[4], sum) on rank 0",
-          "broadcast(float32[4], root 0) on rank 1"})
+         {"called different collectives", "all_reduce(float32[4], sum) #1 on rank 0",
+          "broadcast(float32[4], root 0) #1 on rank 1"})
       EXPECT_NE(error.find(part), error.npos) << part << " in " << error;
+}
+
+TEST(Group, NamesTransfersThatNeverMeetLongBeforeTheDeadline) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = on_ranks(
+      2,
+      [](Group& g) {
+        const Tensor x = ops::ones(Dims{g.rank() ? 5 : 3});
+        const Ref<Work> meets = g.rank() ? recv(g, ops::ones(Dims{2}), 0, 7)
+                                         : send(g, ops::ones(Dims{2}), 1, 7);
+        meets->wait();
+        (g.rank() ? recv(g, x, 0, 0) : send(g, x, 1, 0))->wait();
+      },
+      60s);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+  for (const std::string& error : errors)
+    for (const char* part :
+         {"send and receive different things", "rank 0: waits in send(float32[3], to rank 1)",
+          "rank 1: waits in recv(float32[5], from rank 0)"})
+      EXPECT_NE(error.find(part), error.npos) << part << " in " << error;
+}
+
+TEST(Transfer, MeetsWhoeverHasTheSameTag) {
+  const auto of = [](Kind kind, int32_t peer, int64_t count, int64_t label = 0) {
+    What what;
+    what.kind = kind, what.peer = peer, what.count = count, what.label = label;
+    what.dtype = Dtype::f32;
+    const auto read = Transfer::parsed(Transfer::of(what, 2.5).text());
+    EXPECT_TRUE(read && read->seconds == 2.5);
+    return *read;
+  };
+  const Transfer sent = of(Kind::send, 1, 3);
+  EXPECT_FALSE(never_meet(sent, 0, of(Kind::recv, 0, 3), 1));
+  EXPECT_TRUE(never_meet(sent, 0, of(Kind::recv, 0, 5), 1));
+  EXPECT_TRUE(never_meet(of(Kind::recv, 0, 5), 1, sent, 0));
+  EXPECT_FALSE(never_meet(sent, 0, of(Kind::recv, 2, 5), 1)) << "from somebody else";
+  EXPECT_FALSE(never_meet(sent, 0, of(Kind::recv, 0, 5, 9), 1)) << "of another label";
+  EXPECT_FALSE(never_meet(sent, 0, of(Kind::send, 0, 5), 1)) << "both send";
+  EXPECT_FALSE(Transfer::parsed(""));
+}
+
+TEST(Group, SaysInWhichOtherGroupARankWaits) {
+  const auto errors = on_ranks(
+      2,
+      [](Group& g) {
+        const Tensor list[] = {ops::ones(Dims{4})};
+        const auto first = g.split({0, 1}, {"local", "first", 2s}),
+                   second = g.split({0, 1}, {"local", "second", 6s});
+        all_reduce(g.rank() ? *second : *first, list, {}, false);
+      },
+      2s);
+  EXPECT_NE(errors[0].find("rank 1: has called nothing yet; in the group \"second\" it waits in "
+                           "all_reduce(float32[4], sum) #1"),
+            std::string::npos)
+      << errors[0];
+}
+
+TEST(Group, IsThereForItsRanksBeforeOthersGoOn) {
+  std::atomic<int> came = 0;
+  all_well(kRanks, [&](Group& g) {
+    if (g.rank()) std::this_thread::sleep_for(50ms * g.rank());
+    if (g.rank()) ++came;
+    const auto two = g.split({1, 2}, {"local", "two", 10s});
+    EXPECT_EQ(came, 2);
+    EXPECT_EQ(two->rank(), g.rank() - 1);
+  });
+  const auto errors = on_ranks(
+      kRanks,
+      [&](Group& g) {
+        if (g.rank() == 0) g.split({1, 2}, {"local", "never", 500ms});
+      },
+      10s);
+  EXPECT_NE(errors[0].find("the group \"never\" of 2 other ranks was not made"), std::string::npos)
+      << errors[0];
 }
 
 TEST(Group, IsOverAfterAFailure) {

@@ -265,6 +265,20 @@ TEST(Reducer, RefusesModelsThatDiffer) {
   });
 }
 
+TEST(Reducer, RefusesParametersOfOneShapeInAnotherOrder) {
+  on_ranks(2, [](Ref<Group> g) {
+    const std::vector<Tensor> w{parameter(2), parameter(2)};
+    const std::vector<std::string> names = g->rank() ? std::vector<std::string>{"b", "a"}
+                                                     : std::vector<std::string>{"a", "b"};
+    const std::string text = message_of([&] {
+      make_ref<Reducer>(g, Reducer::Named{names, w}, std::vector<Tensor>(), ReducerOptions());
+    });
+    const std::string own = g->rank() ? "b" : "a";
+    EXPECT_NE(text.find("params[0] is " + own + " in this process"), std::string::npos) << text;
+    EXPECT_NE(text.find("a on rank 0; f32[4] b on rank 1"), std::string::npos) << text;
+  });
+}
+
 TEST(Reducer, BeginsWithTheValuesOfRankZero) {
   on_ranks(2, [](Ref<Group> g) {
     Chain chain;

@@ -50,13 +50,16 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None,
     ranks = _checked(range(whole._size) if ranks is None else ranks, whole._size)
     ranks = sorted(ranks) if sort_ranks else ranks
     name = _next_name(ranks, use_local_synchronization)
-    if whole._rank not in ranks:
+    is_member = whole._rank in ranks
+    if use_local_synchronization and not is_member:
         return GroupMember.NON_GROUP_MEMBER
     asked = whole._backend if backend is None else str(backend).lower()
     given = "" if asked == "undefined" else asked
     timeout = default_timeout(given) if timeout is None else timeout
     options = ranks, given, f"group-{name}", seconds(timeout)
     handle = met(api.group_split, whole._handle, *options)
+    if not is_member:
+        return GroupMember.NON_GROUP_MEMBER
     made = _groups.others[name] = ProcessGroup(
         handle, asked, name, timeout, whole._trusted, group_desc or "undefined", device_id
     )
