@@ -70,6 +70,7 @@
 #include "flambeau/tensor.h"
 #include "flambeau/ternary.h"
 #include "flambeau/transformer.h"
+#include "flambeau/tuning.h"
 #include "flambeau/warning.h"
 #include "flambeau/window.h"
 

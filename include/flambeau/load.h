@@ -1871,6 +1871,18 @@ struct flam_api_table {
   flam_module *(*nn_transformer_decoder)(int64_t, int64_t, int64_t, const
       flam_nn_transformer_layer_options *);
   flam_module *(*nn_transformer)(int64_t, int64_t, const flam_nn_transformer_options *);
+  void (*set_tuning_enabled)(flam_bool);
+  flam_bool (*tuning_enabled)(void);
+  void (*set_tuning_measures_enabled)(flam_bool);
+  flam_bool (*tuning_measures_enabled)(void);
+  flam_status (*set_tuning_duration)(int64_t);
+  int64_t (*tuning_duration)(void);
+  flam_status (*set_tuning_iterations)(int64_t);
+  int64_t (*tuning_iterations)(void);
+  const char *(*tuning_results)(void);
+  flam_status (*tuning_validators)(const char **);
+  flam_status (*tuning_write_file)(const char *);
+  flam_status (*tuning_read_file)(const char *);
   flam_status (*set_warning_callback)(const flam_warning_callback *);
   void (*set_warning_descriptor)(int32_t);
   void (*set_warn_always_enabled)(flam_bool);
@@ -1892,7 +1904,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1630];
+  flam_entry_ entries[1642];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -2083,8 +2095,10 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -2482,7 +2496,11 @@ static const char *const flam_api_names_[] = {
     "flam_lerp_f64_", "flam_addcmul", "flam_addcmul_", "flam_addcmul_out", "flam_addcdiv",
     "flam_addcdiv_", "flam_addcdiv_out", "flam_nn_transformer_encoder_layer",
     "flam_nn_transformer_decoder_layer", "flam_nn_transformer_encoder",
-    "flam_nn_transformer_decoder", "flam_nn_transformer", "flam_set_warning_callback",
+    "flam_nn_transformer_decoder", "flam_nn_transformer", "flam_set_tuning_enabled",
+    "flam_tuning_enabled", "flam_set_tuning_measures_enabled", "flam_tuning_measures_enabled",
+    "flam_set_tuning_duration", "flam_tuning_duration", "flam_set_tuning_iterations",
+    "flam_tuning_iterations", "flam_tuning_results", "flam_tuning_validators",
+    "flam_tuning_write_file", "flam_tuning_read_file", "flam_set_warning_callback",
     "flam_set_warning_descriptor", "flam_set_warn_always_enabled", "flam_warn_always_enabled",
     "flam_check_output", "flam_hann_window", "flam_blackman_window", "flam_bartlett_window",
     "flam_hamming_window", "flam_kaiser_window", "flam_cosine_window", "flam_general_cosine_window",
@@ -4153,6 +4171,18 @@ const char *flam_library_load(const char *path) {
 #define flam_nn_transformer_encoder (flam_api.nn_transformer_encoder)
 #define flam_nn_transformer_decoder (flam_api.nn_transformer_decoder)
 #define flam_nn_transformer (flam_api.nn_transformer)
+#define flam_set_tuning_enabled (flam_api.set_tuning_enabled)
+#define flam_tuning_enabled (flam_api.tuning_enabled)
+#define flam_set_tuning_measures_enabled (flam_api.set_tuning_measures_enabled)
+#define flam_tuning_measures_enabled (flam_api.tuning_measures_enabled)
+#define flam_set_tuning_duration (flam_api.set_tuning_duration)
+#define flam_tuning_duration (flam_api.tuning_duration)
+#define flam_set_tuning_iterations (flam_api.set_tuning_iterations)
+#define flam_tuning_iterations (flam_api.tuning_iterations)
+#define flam_tuning_results (flam_api.tuning_results)
+#define flam_tuning_validators (flam_api.tuning_validators)
+#define flam_tuning_write_file (flam_api.tuning_write_file)
+#define flam_tuning_read_file (flam_api.tuning_read_file)
 #define flam_set_warning_callback (flam_api.set_warning_callback)
 #define flam_set_warning_descriptor (flam_api.set_warning_descriptor)
 #define flam_set_warn_always_enabled (flam_api.set_warn_always_enabled)

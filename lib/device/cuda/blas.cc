@@ -11,8 +11,10 @@
 #include "base/warning.h"
 #include "device/allocator.h"
 #include "device/cuda/blas_cache.h"
+#include "device/cuda/blas_tuning.h"
 #include "device/cuda/status.h"
 #include "device/streams.h"
+#include "device/tuning.h"
 #include "device/workspace.h"
 
 namespace flambeau::cuda {
@@ -57,7 +59,8 @@ hal::Status run(Stream s, const hal::Matmul& p) {
   if (guard.error() != cudaSuccess) return status_of(guard.error());
   const std::shared_ptr<BlasProduct> product = product_of(p, s.device.index);
   if (!product) return hal::Status::unsupported;
-  const lt::Heuristic* const chosen = product->algorithm();
+  const lt::Heuristic* chosen = product->algorithm();
+  if (tuning::enabled.load(std::memory_order_relaxed)) chosen = tuned_algorithm(s, p, *product);
   if (!chosen && p.row_sums) return hal::Status::unsupported;  // the product alone may be
   if (!chosen)
     return left_to_us(cat_text("it has no algorithm for a product of [", p.m, ", ", p.k, "] by [",

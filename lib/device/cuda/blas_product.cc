@@ -1,6 +1,8 @@
 // Telling cuBLASLt of a kind of product, and running one; see blas_product.h.
 #include "device/cuda/blas_product.h"
 
+#include <algorithm>
+
 #include "device/cuda/status.h"
 
 namespace flambeau::cuda {
@@ -33,6 +35,7 @@ BlasProduct::BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasPr
       has_c_(p.plan.has_c),
       has_bias_(p.plan.bias),
       wide_(p.types.scale == lt::kReal64),
+      by_(p.by),
       vector_(vector_of(m)) {
   blas_ok(f_.desc_create(desc_.out(), p.types.compute, p.types.scale), "creating a product");
   set(lt::kTransA, int32_t(p.plan.first.transposed));
@@ -43,7 +46,7 @@ BlasProduct::BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasPr
   lay_out(second_, p.plan.second, p);
   lay_out(c_, p.plan.c, p);
   lay_out(out_, p.plan.out, p);
-  algorithm_ = ask(p);
+  if (const std::vector<lt::Heuristic> best = ask(1); !best.empty()) algorithm_ = best[0];
 }
 
 template <class V>
@@ -60,26 +63,36 @@ void BlasProduct::lay_out(Owned<lt::Layout>& l, const ColumnMatrix& m, const Bla
   blas_ok(f_.layout_set(l, lt::kBatchOffset, &m.batch, sizeof m.batch), "setting a batch stride");
 }
 
-std::optional<lt::Heuristic> BlasProduct::ask(const BlasProblem& p) const {
+std::vector<lt::Heuristic> BlasProduct::ask(int most) const {
   Owned<lt::Preference> preference(f_.preference_destroy);
   blas_ok(f_.preference_create(preference.out()), "creating a preference");
   const auto prefer = [&](int attribute, const auto& value) {
     blas_ok(f_.preference_set(preference, attribute, &value, sizeof value), "setting a preference");
   };
   prefer(lt::kMaxWorkspace, kWorkspace);
-  prefer(lt::kMinAlignmentA, p.by.first);
-  prefer(lt::kMinAlignmentB, p.by.second);
-  prefer(lt::kMinAlignmentC, p.by.c);
-  prefer(lt::kMinAlignmentD, p.by.out);
-  lt::Heuristic best{};
+  prefer(lt::kMinAlignmentA, by_.first);
+  prefer(lt::kMinAlignmentB, by_.second);
+  prefer(lt::kMinAlignmentC, by_.c);
+  prefer(lt::kMinAlignmentD, by_.out);
+  std::vector<lt::Heuristic> best(size_t(most), lt::Heuristic{});
   int found = 0;
   const RelaxedCapture relaxed;
-  const int status =
-      f_.heuristic(handle_, desc_, first_, second_, c_, out_, preference, 1, &best, &found);
-  if (blas_unsupported(status)) return std::nullopt;
+  const int status = f_.heuristic(handle_, desc_, first_, second_, c_, out_, preference, most,
+                                  best.data(), &found);
+  if (blas_unsupported(status)) return {};
   blas_ok(status, "choosing an algorithm");
-  if (found == 0 || best.state != lt::kSuccess) return std::nullopt;
+  best.resize(size_t(std::max(found, 0)));
+  std::erase_if(best, [](const lt::Heuristic& h) { return h.state != lt::kSuccess; });
   return best;
+}
+
+const lt::Heuristic* BlasProduct::tune(const lt::Heuristic& fastest) {
+  const std::lock_guard lock(mutex_);
+  if (!fastest_) {
+    fastest_ = fastest;
+    tuned_.store(&*fastest_, std::memory_order_release);
+  }
+  return &*fastest_;
 }
 
 int BlasProduct::run(const hal::Matmul& p, const lt::Heuristic& by, void* workspace,

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "device/cuda/blas_lt.h"
 #include "device/cuda/blas_problem.h"
@@ -49,6 +50,12 @@ class BlasProduct {
   }
   void give_up() { given_up_ = true; }
 
+  // What cuBLASLt would try, its own choice first.
+  std::vector<lt::Heuristic> candidates(int most) const { return ask(most); }
+  // The one among them that was found to be the fastest; null while none was. The first stays.
+  const lt::Heuristic* tuned() const { return tuned_.load(std::memory_order_acquire); }
+  const lt::Heuristic* tune(const lt::Heuristic& fastest);
+
   // Enqueues one product of this kind; the workspace is as large as the algorithm wants.
   int run(const hal::Matmul& problem, const lt::Heuristic& by, void* workspace,
           lt::NativeStream stream);
@@ -57,7 +64,7 @@ class BlasProduct {
   template <class V>
   void set(int attribute, const V& value);
   void lay_out(Owned<lt::Layout>& layout, const ColumnMatrix& m, const BlasProblem& p);
-  std::optional<lt::Heuristic> ask(const BlasProblem& p) const;
+  std::vector<lt::Heuristic> ask(int most) const;
 
   const void* vector_of(const hal::Matmul& p) const {  // a bias that is read, sums that are written
     return p.row_sums ? p.row_sums : has_bias_ ? p.c.data : nullptr;
@@ -71,7 +78,9 @@ class BlasProduct {
   Owned<lt::Desc> desc_{f_.desc_destroy};
   Owned<lt::Layout> first_{f_.layout_destroy}, second_{f_.layout_destroy}, c_{f_.layout_destroy},
       out_{f_.layout_destroy};
-  std::optional<lt::Heuristic> algorithm_;
+  const BlasAlignments by_;
+  std::optional<lt::Heuristic> algorithm_, fastest_;
+  std::atomic<const lt::Heuristic*> tuned_{nullptr};
   std::atomic<bool> given_up_{false};
   std::mutex mutex_;
   const void* vector_ = nullptr;  // that the descriptor names

@@ -8,6 +8,8 @@
 #include "device/call.h"
 #include "device/matmul_layout.h"
 #include "device/probe_launch.h"
+#include "device/tuning.h"
+#include "kernels/deterministic.h"
 #include "kernels/map/map.h"
 
 namespace flambeau {
@@ -56,6 +58,9 @@ int64_t launches(GemmArgs g, GemmTensors tensors) {
   if (g.batch_ndim <= 1) return 1;
   return g.batches / *std::max_element(g.batch_size, g.batch_size + g.batch_ndim);
 }
+
+[[maybe_unused]] const bool says_what_must_repeat =
+    (tuning::must_repeat = [] { return deterministic_algorithms.load(); }) != nullptr;
 
 bool same_place(const Tensor& a, const Tensor& b) {
   return a.data() == b.data() && std::ranges::equal(a.sizes(), b.sizes()) &&

@@ -138,7 +138,7 @@ _LAZY = {
     "random": "get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed "
     "seed_all set_rng_state set_rng_state_all",
 }
-_load = _loader(globals(), _LAZY, "amp comm graphs nvtx")
+_load = _loader(globals(), _LAZY, "amp comm graphs nvtx tunable")
 
 
 def __getattr__(name):
