@@ -61,6 +61,15 @@ RULES = (
     ),
     Rule(r"\btranspose_kernel<", "kernels/map/cast", registers=32, shared=17000, needs=VECTORS),
     Rule(r"\bjoin_kernel\b", "kernels/map/join", registers=32, needs=VECTORS),
+    # One thread of a block makes powers of doubles.
+    Rule(
+        r"\blist_kernel<\S*::(Sgd|Adam|\w+List),",
+        "kernels/optimizer/optimizer",
+        registers=80,
+        shared=80,
+        needs=VECTORS,
+        doubles=True,
+    ),
     Rule(ELEMENTS + r"Identity,", "kernels/map/cast", registers=32),
     Rule(ELEMENTS + r"ScaleShift,", "ops/nn/norm", registers=32),
     Rule(ELEMENTS + r"Where,", "ops/elementwise/ternary", registers=32),

@@ -10,7 +10,9 @@
 #include "kernels/random/philox.h"
 #include "kernels/random/sin_2pi.h"
 #include "kernels/report/report_device.h"
-#if !defined(FLAM_DEVICE_SOURCE)
+#if defined(FLAM_DEVICE_SOURCE)
+#include "kernels/map/map_chunk.h"
+#else
 #include "base/thread_pool.h"
 #endif
 
@@ -81,7 +83,15 @@ template <class T> struct Exponential {
   }
 };
 
-FLAM_FN bool happens(uint32_t word, double p) { return double(word) * 0x1p-32 < p; }
+// Whether word / 2^32 is below p. GPUs have few units for doubles: they compare integers.
+FLAM_FN bool happens(uint32_t word, double p) {
+#if defined(FLAM_DEVICE_SOURCE)
+  const double first = ceil(p * 0x1p32);
+  return word < (first > 0 ? uint64_t(first) : 0);
+#else
+  return double(word) * 0x1p-32 < p;
+#endif
+}
 
 template <class T> struct Bernoulli {
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T* in, T* out) const {
@@ -104,6 +114,7 @@ template <class T> struct Randint {
 };
 
 template <class T> struct Dropout {
+  static constexpr bool rounds_last = true;  // also of numbers in the type that it computes in
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T* in, T* out) const {
     using V = Compute<T>;
     const V scale = V(a.params[0] < 1 ? 1 / (1 - a.params[0]) : 0);
@@ -131,27 +142,88 @@ FLAM_FN RandomState state_of(const RandomArgs& a) {
 
 #if defined(FLAM_DEVICE_SOURCE)
 
-template <template <class> class F, class T> __global__ void random_kernel(RandomArgs a) {
+// A thread has neighbouring counters, hence neighbours of each of their four elements: 16 bytes of
+// what is mostly drawn, and fewer of small integers, whose code would be long.
+template <class T>
+inline constexpr int kNeighbours = std::min(is_floating(dtype_of<T>) ? 8 : 4, 16 / int(sizeof(T)));
+
+template <template <class> class F, class T>
+using Drawn = std::conditional_t<requires { F<T>::rounds_last; }, Compute<T>, T>;
+
+template <class N, class T> struct FourRows {
+  static constexpr int kEach = kNeighbours<T>;
+  N v[4][kEach];
+
+  __device__ __forceinline__ void load_from(const T* p, int64_t left, bool wide) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j, p += kAcross, left -= kAcross) {
+      if (wide) {
+        const auto chunk = Chunk<T, kEach>::from(p);
+        if constexpr (std::is_same_v<N, T>) {
+#pragma unroll
+          for (int k = 0; k < kEach; ++k) v[j][k] = chunk.element(k);
+        } else {
+          const auto values = chunk.values();
+#pragma unroll
+          for (int k = 0; k < kEach; ++k) v[j][k] = values.v[k];
+        }
+      } else {
+#pragma unroll
+        for (int k = 0; k < kEach; ++k)
+          v[j][k] = k < left ? static_cast<N>(load_global(p + k)) : N();
+      }
+    }
+  }
+  __device__ __forceinline__ void store_to(T* p, int64_t left, bool wide) const {
+#pragma unroll
+    for (int j = 0; j < 4; ++j, p += kAcross, left -= kAcross) {
+      Chunk<T, kEach> chunk{};
+      if constexpr (std::is_same_v<N, T>) {
+#pragma unroll
+        for (int k = 0; k < kEach; ++k) chunk.put(k, v[j][k]);
+      } else {
+        chunk = Chunk<T, kEach>::rounded(v[j]);
+      }
+      if (wide) {
+        chunk.to(p);
+      } else {
+#pragma unroll
+        for (int k = 0; k < kEach; ++k)
+          if (k < left) store_global(p + k, chunk.element(k));
+      }
+    }
+  }
+};
+
+template <template <class> class F, class T>
+__global__ void __launch_bounds__(256) random_kernel(const RandomArgs a) {
+  using N = Drawn<F, T>;
+  constexpr int kEach = kNeighbours<T>;
   const RandomState s = state_of(a);
-  const int64_t counters = (a.numel + kTile - 1) / kTile * kAcross,
+  const bool aligned = (uintptr_t(a.out) | uintptr_t(a.input)) % 16 == 0;
+  const int64_t threads = (a.numel + kTile - 1) / kTile * (kAcross / kEach),
                 step = int64_t(gridDim.x) * blockDim.x;
-  for (int64_t c = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; c < counters; c += step) {
-    const int64_t first = c / kAcross * kTile + c % kAcross;
-    T in[4] = {}, made[4];
-    for (int j = 0; a.input && j < 4; ++j) {
-      const int64_t i = first + j * kAcross;
-      if (i < a.numel) in[j] = reinterpret_cast<const T*>(a.input)[i];
+  for (int64_t t = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; t < threads; t += step) {
+    const int64_t c = t * kEach, first = c / kAcross * kTile + c % kAcross, left = a.numel - first;
+    const bool wide = aligned && left >= 3 * kAcross + kEach;
+    FourRows<N, T> in{}, made;
+    if (a.input) in.load_from(reinterpret_cast<const T*>(a.input) + first, left, wide);
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      const N given[4] = {in.v[0][k], in.v[1][k], in.v[2][k], in.v[3][k]};
+      N four[4];
+      draw_four<F, N>(a, s, c + k, given, four);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) made.v[j][k] = four[j];
     }
-    draw_four<F, T>(a, s, c, in, made);
-    for (int j = 0; j < 4; ++j) {
-      if (first + j * kAcross < a.numel) reinterpret_cast<T*>(a.out)[first + j * kAcross] = made[j];
-    }
+    made.store_to(reinterpret_cast<T*>(a.out) + first, left, wide);
   }
 }
 
 template <template <class> class F, class T> void random_entry(void* stream, const void* p) {
   const RandomArgs& a = *static_cast<const RandomArgs*>(p);
-  const int64_t blocks = ((a.numel + kTile - 1) / kTile * kAcross + 255) / 256;
+  const int64_t threads = (a.numel + kTile - 1) / kTile * (kAcross / kNeighbours<T>),
+                blocks = (threads + 255) / 256;
   FLAM_LAUNCH((random_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0,
               stream, a);
 }
