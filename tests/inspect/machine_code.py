@@ -14,13 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH = 16  # bytes of an instruction
-LIMIT = 120  # seconds that a tool may take
+LIMIT, COMPILING = 120, 900  # seconds that a tool may take
 RESERVED = 1024  # bytes of shared memory that are CUDA's own from 9.0 on, in a block that has any
 RESOURCES = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 
 
-def run(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, cwd=ROOT)
+def run(*command: str | Path, limit: int = LIMIT) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=ROOT)
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -130,5 +130,6 @@ def compiled(nvcc: Path, source: Path, gpu: str, cubin: Path, lib: Path = ROOT /
         "-isystem",
         nvcc.parents[1] / "include",
     ]
-    run(nvcc, *flags.split(), *folders, f"-arch={gpu}", "-o", cubin, source)
+    command = [nvcc, *flags.split(), *folders, f"-arch={gpu}", "-o", cubin, source]
+    run(*command, limit=COMPILING)
     return cubin
