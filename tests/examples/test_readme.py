@@ -2,7 +2,10 @@
 that program prints, its commands exist, and its apt line has all that the build asks for.
 """
 
+import importlib.util
+import os
 import re
+import shlex
 import shutil
 import sys
 
@@ -10,6 +13,7 @@ import pytest
 from programs import ROOT, compile_c, run
 
 TEXT = (ROOT / "README.md").read_text()
+PROJECT = (ROOT / "pyproject.toml").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 PYTHON = [
     (code, following[1] if following[0] == "text" else None)
@@ -62,6 +66,59 @@ def test_commands_and_folders_exist():
         assert (ROOT / path).is_dir(), path
     for path in re.findall(r"\]\(([^)h][^)]*)\)", TEXT):
         assert (ROOT / path).exists(), path
+
+
+def commands() -> list[list[str]]:
+    """The commands of the shell blocks, without variables that are set before them."""
+    text = "\n".join(code for language, code in BLOCKS if language == "sh").replace("\\\n", " ")
+    text = text.replace("S=$(command -v sudo);", "").replace("$S ", "")
+    lexer = shlex.shlex(text.replace("\n", " ;\n"), posix=True, punctuation_chars="();<>|&")
+    lexer.whitespace_split = True
+    found: list[list[str]] = [[]]
+    for word in lexer:
+        if set(word) <= set("();|&"):
+            found.append([])
+        elif found[-1] or not re.match(r"[A-Z_]+=", word):
+            found[-1].append(word)
+    return [words for words in found if words]
+
+
+def test_what_the_shell_blocks_start_is_there():
+    """A demo has been made before: a program of a clone is in it, or a block above makes it."""
+    started = commands()
+    assert len(started) > 10 and ["make", "demo"] in started and ["umask", "077"] in started
+    for name, *words in started:
+        folder, _, program = name.rpartition("/")
+        if folder == "build/c":
+            cmake = (ROOT / "examples/c/CMakeLists.txt").read_text()
+            assert program in re.search(r"foreach\(name (.*?)\)", cmake).group(1).split(), name
+        elif folder:
+            assert (ROOT / name).is_file() and os.access(ROOT / name, os.X_OK), name
+        else:
+            assert name == "umask" or shutil.which(name), name
+        if "-m" in words and name.endswith("python"):
+            module = words[words.index("-m") + 1]
+            assert importlib.util.find_spec(module), module
+        for word in words:
+            assert not re.match(r"examples/\S+$", word) or (ROOT / word).exists(), word
+
+
+def test_a_key_is_made_in_one_way():
+    from flambeau.distributed.elastic.agent._environment import HOW_TO_MAKE_A_KEY
+
+    assert f"\n{HOW_TO_MAKE_A_KEY}\n" in TEXT
+    assert re.search(r"^\*\.key$", (ROOT / ".gitignore").read_text(), re.MULTILINE)
+
+
+def test_the_clone_has_the_commands_of_the_wheel():
+    named = re.search(r"^\[project.scripts\]\n(.*?)\n\n", PROJECT, re.MULTILINE | re.DOTALL).group(
+        1
+    )
+    names = [line.split(" = ")[0] for line in named.splitlines()]
+    assert "flambeau-run" in names
+    for name in names:
+        said = run([ROOT / ".venv/bin" / name, "--help"])
+        assert said.startswith(f"usage: {name} ")
 
 
 def test_the_apt_line_has_all_that_doctor_asks_for(monkeypatch):

@@ -6,15 +6,17 @@ import sys
 from argparse import REMAINDER, ArgumentParser, RawDescriptionHelpFormatter
 
 from ..argparse_util import check_env, env
+from ..elastic.agent._environment import HOW_TO_MAKE_A_KEY
 
-_ABOUT = """\
+_ABOUT = f"""\
 Runs a script in several processes, on one machine or many, and watches them.
 
   flambeau-run --nproc-per-node 4 train.py --epochs 3
   flambeau-run --standalone --nproc-per-node gpu --max-restarts 3 train.py
 
-On two machines, each with the same key (openssl rand -hex 32 > job.key) and its own rank:
+On two machines, each with its own rank and a copy of the same key:
 
+  {HOW_TO_MAKE_A_KEY}
   flambeau-run --nnodes 2 --node-rank 0 --master-addr node0 --job-key-file job.key train.py
 """
 

@@ -5,8 +5,11 @@ import os
 import secrets
 
 _KEY = "FLAMBEAU_JOB_KEY"
+HOW_TO_MAKE_A_KEY = (
+    '(umask 077; python3 -c "import secrets; print(secrets.token_hex(32))" > job.key)'
+)
 _HOW = (
-    'python3 -c "import secrets; print(secrets.token_hex(32))" > job.key; chmod 600 job.key\n'
+    f"{HOW_TO_MAKE_A_KEY}\n"
     "  copy job.key to every node and give --job-key-file job.key, or set FLAMBEAU_JOB_KEY to what "
     "it holds"
 )
@@ -36,8 +39,11 @@ def job_key(path, n_nodes):
 
 
 def _read(path):
-    with open(path) as file:
-        key = file.read().strip()
+    try:
+        with open(path) as file:
+            key = file.read().strip()
+    except FileNotFoundError as problem:
+        raise ValueError(f"--job-key-file: {problem}; make a key by\n  {_HOW}") from None
     if not key:
         raise ValueError(f"--job-key-file: {path} is empty; make a key by\n  {_HOW}")
     return key
