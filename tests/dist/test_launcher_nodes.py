@@ -1,6 +1,7 @@
 """Jobs on several nodes, here launchers beside each other: how they meet, agree on ranks, fail and
 start again together, and notice that one of them is gone."""
 
+import re
 import signal
 import time
 
@@ -156,6 +157,20 @@ def test_nodes_that_do_not_come(nodes):
     (job,) = nodes("", "static", "--rdzv-conf", "timeout=0.5", n=1, size=2, own=[late])
     _, err = job.done(1)
     assert "for 0.5 s no launcher hosted the job's store at 127.0.0.1:" in err
+
+
+def test_a_name_that_has_no_address(nodes):
+    absent = "--master-addr", "no-such-machine.invalid", "--rdzv-conf", "timeout=7"
+    jobs = nodes("", "static", *absent)
+    _, err = jobs[0].done(1)
+    assert "cannot resolve no-such-machine.invalid: " in err and "this machine by which" in err
+    assert "--master-port" not in err
+    _, err = jobs[1].done(1)
+    first, last = err.splitlines()[:2]
+    assert re.search(
+        r"has waited [5-9] s, of 7, .*: cannot resolve no-such-machine.invalid: ", first
+    )
+    assert "for 7 s no launcher hosted" in last and "/etc/hosts" in err and "firewall" not in err
 
 
 def test_nodes_that_do_not_fit(nodes):

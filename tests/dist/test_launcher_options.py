@@ -26,6 +26,20 @@ def test_ways_to_start(launch, tmp_path):
     assert out == "['c']\n"
 
 
+def test_a_program_that_fails_is_no_python_to_mend(launch, tmp_path):
+    """What it printed is its error, there or in the file that is named; it has no `record`."""
+    failing = "-c", "echo broken >&2; exit 3"
+    for options, shown in (
+        (("--no-python",), "what the rank printed"),
+        (
+            ("--no-python", "-r", "2", "--log-dir", str(tmp_path / "logs")),
+            "/attempt_0/0/stderr.log",
+        ),
+    ):
+        _, err = launch("", *options, "sh", *failing).done(1)
+        assert f"{shown}\n" in err and "none was recorded; see " in err and "record of" not in err
+
+
 def test_torch_is_flambeau_in_every_rank(launch):
     script = """
 import torch

@@ -25,6 +25,9 @@ Each process finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR a
 its environment, and the number of restarts as TORCHELASTIC_RESTART_COUNT. When one fails, all are
 ended (SIGTERM, then SIGKILL) and, up to --max-restarts times, started again on all nodes.
 
+A Python program's traceback is in the report of a failure where its main function is decorated
+with record, of distributed.elastic.multiprocessing.errors.
+
 Exit code: 0 when all processes succeeded, 1 when one failed or a node was lost, 2 for wrong
 options, 128 + N when the launcher was told to end by signal N.
 """
@@ -35,10 +38,21 @@ def _list(text):
     return [word.replace("\0", ",") for word in text.replace(",,", "\0").split(",")]
 
 
+class _Parser(ArgumentParser):
+    """Errors in two lines: the options alone would fill a screen."""
+
+    def error(self, message):
+        self.exit(
+            2,
+            f"{self.prog}: error: {message}\n"
+            f"  {self.prog} --nproc-per-node 2 train.py starts a script; --help lists the options\n",
+        )
+
+
 def get_args_parser():
     """The parser of the command line."""
     name = os.path.basename(sys.argv[0] if sys.argv else "")
-    parser = ArgumentParser(
+    parser = _Parser(
         prog="python -m flambeau.distributed.run" if name == "__main__.py" else None,
         description=_ABOUT,
         epilog=_AFTER,
@@ -52,7 +66,8 @@ def get_args_parser():
     for add in _processes, _rendezvous, _output, _script, _ending:
         add(parser, option)
     parser.add_argument("training_script", help="the script, or the module with -m")
-    parser.add_argument("training_script_args", nargs=REMAINDER, help="its arguments")
+    rest = parser.add_argument("training_script_args", nargs=REMAINDER, help="its arguments")
+    rest.required = False  # Python before 3.13 asks for them where the script is missing
     return parser
 
 

@@ -154,11 +154,18 @@ class Agent:
                 self._signals.pause(self._config.monitor_interval)
 
     def _failures(self, workers, ranks):
-        files = self._logs.error_files
-        return {
-            rank: ProcessFailure(rank, workers.pids[rank], workers.exit_codes[rank], files[rank])
-            for rank in ranks
-        }
+        files, found = self._logs.error_files, {}
+        for rank in ranks:
+            code = workers.exit_codes[rank]
+            found[rank] = ProcessFailure(rank, workers.pids[rank], code, files[rank])
+            found[rank].printed_to(self._stderr_of(rank))
+        return found
+
+    def _stderr_of(self, rank):
+        """The file that outlives the job with what a rank printed; None where there is none."""
+        logs = self._logs
+        kept = not getattr(self._config.logs_specs, "temporary", None)
+        return (logs.tee_stderrs.get(rank) or logs.stderrs[rank]) or None if kept else None
 
     def _ended(self, workers, failures):
         """The ranks that our signal ended. One that failed before it came, or that has recorded an

@@ -6,6 +6,7 @@ machine that has the endpoint's address does and ranks go by arrival."""
 
 import os
 import socket
+import sys
 import time
 from datetime import timedelta
 
@@ -16,6 +17,10 @@ from .api import RendezvousConnectionError, RendezvousTimeoutError
 from .utils import is_this_machine, parse_rendezvous_endpoint
 
 _PORTS = {"static": 29500, "c10d": 29400}
+_QUIET, _AGAIN = (
+    5.0,
+    30.0,
+)  # seconds until a launcher says that it waits, and until it says so again
 _WORDS = {"0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
 
 
@@ -93,15 +98,22 @@ def _serve(host, port):
     try:
         return TCPStore(host, port, None, True, timedelta(seconds=60), wait_for_workers=False)
     except (DistError, OSError) as problem:
+        unknown = _unresolved(host)
+        fix = "give another --master-port or --rdzv-endpoint, or 0 for a port that is free"
+        if unknown:
+            fix = (
+                "give --master-addr (or --rdzv-endpoint) a name or an address of this machine by "
+                "which the others reach it"
+            )
         raise RendezvousConnectionError(
-            f"the job's store cannot listen on {host}:{port}: {problem}\n  give another "
-            "--master-port or --rdzv-endpoint, or 0 for a port that is free"
+            f"the job's store cannot listen on {host}:{port}: {unknown or problem}\n  {fix}"
         ) from problem
 
 
 def _connect(host, port, timeout, pause):
     """The store that another launcher hosts, or will host within `timeout` seconds."""
-    end = time.monotonic() + timeout
+    began = time.monotonic()
+    tell = began + min(_QUIET, timeout)
     while True:
         try:
             return TCPStore(host, port, None, False, timedelta(seconds=1), wait_for_workers=False)
@@ -109,9 +121,37 @@ def _connect(host, port, timeout, pause):
             last = problem
             if "FLAMBEAU_JOB_KEY" in str(problem):  # time does not mend it
                 raise RendezvousConnectionError(str(problem)) from problem
-        if time.monotonic() > end:
-            raise RendezvousTimeoutError(
-                f"for {timeout:g} s no launcher hosted the job's store at {host}:{port}: {last}\n"
-                "  start node 0, and look at the address, the port and the firewall"
-            ) from last
+        now = time.monotonic()
+        if now > began + timeout:
+            raise RendezvousTimeoutError(_nobody_hosts(host, port, timeout, last)) from last
+        if now > tell:
+            tell = now + _AGAIN
+            why = _unresolved(host) or str(last).partition("\n")[0]
+            print(
+                f"flambeau.distributed.run: has waited {now - began:.0f} s, of {timeout:g}, for "
+                f"the launcher that hosts the job's store at {host}:{port}: {why}",
+                file=sys.stderr,
+                flush=True,
+            )
         pause(0.2)
+
+
+def _nobody_hosts(host, port, timeout, last):
+    why = _unresolved(host)
+    fix = "start node 0, and look at the address, the port and the firewall"
+    if why:
+        fix = (
+            "give --master-addr (or --rdzv-endpoint) the address of node 0, or add the name to "
+            "this machine's /etc/hosts"
+        )
+    waited = f"for {timeout:g} s no launcher hosted the job's store at {host}:{port}"
+    return f"{waited}: {why or last}\n  {fix}"
+
+
+def _unresolved(host):
+    """Why there is no address for a name; None where there is one."""
+    try:
+        socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as problem:
+        return f"cannot resolve {host}: {problem.strerror or problem}"
+    return None

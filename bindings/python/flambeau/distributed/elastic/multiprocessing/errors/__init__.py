@@ -58,6 +58,13 @@ class ProcessFailure:
                 name = self.signal_name()
                 self.message = f"Signal {-self.exitcode} ({name}) received by PID {self.pid}"
 
+    def printed_to(self, path):
+        """Tells that the program printed its error, to this file or, if None, where its launcher
+        prints: the report then sends there instead of asking for `record`, which a program that is
+        no Python lacks."""
+        if self.message == _HINT:
+            self.message = f"none was recorded; see {path or 'what the rank printed'}"
+
     def signal_name(self):
         """The signal that ended the process, as SIGKILL."""
         try:
