@@ -58,10 +58,10 @@ gen-check: setup ## fail where a generated file that git keeps is not current
 docs: setup ## the reference as a site for C, Python and Rust, into build/docs/site; works from files
 	@lib/build/docs.sh
 
-size: ## bytes of the library by section, and its largest symbols
+size: ## bytes of the library by section; with PRESET=dev, whose file keeps names, its largest symbols, too
 	@$(BUILD) $(PRESET) $(CUDA) flambeau
 	@size -A -d build/libflambeau.so.0 | sort -k2 -n -r | head -12
-	@nm -S --size-sort -C -r build/libflambeau.so.0 | head -20
+	@nm -S --size-sort -C -r build/libflambeau.so.0 2>/dev/null | head -20
 
 asan: ## the C++ and C tests under the address and undefined-behaviour sanitizers
 	@python3 lib/build/doctor.py test

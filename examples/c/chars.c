@@ -1,6 +1,7 @@
 /* Learns to write, one character after the other, from a text file; saves what it learned, reads it
  * back into a new model, and writes. The model is an LSTM of two layers; a character is a byte.
- * examples/python/chars.py and examples/rust/chars do the same and read each other's weights.
+ * examples/python/chars.py and examples/rust/chars do the same and read each other's weights. It
+ * learns from README.md where the repository's root is the current directory, else from --text.
  *
  * Errors: calls are chained and checked once, by `check`, at the end of each piece of work. Memory:
  * frames release every handle made in them, so nothing here is released one by one.

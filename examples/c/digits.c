@@ -1,6 +1,7 @@
 /* Trains a classifier of handwritten digits, scores it on held-out images, and saves its weights:
  * the C form of examples/python/digits.py, with the same data, model, optimizer and report. It
- * knows only flambeau's headers and opens the library when it starts.
+ * knows only flambeau's headers and opens the library when it starts. It looks for the data where
+ * the repository's root is the current directory; --data names it elsewhere.
  *
  * Errors: calls are chained and checked once, by `check`, at the end of each piece of work. Memory:
  * frames release every handle made in them, so nothing here is released one by one.
@@ -351,12 +352,15 @@ static flam_device choose_device(const char *name) {
   flam_device device = 0;
   if (strcmp(name, "auto") != 0) {
     flam_device_parse(name, &device);
-    printf("device   %s\n", name);
-  } else if (gpu) {
-    device = flam_device_make(FLAM_CUDA, 0);
-    printf("device   %s (%s)\n", flam_device_name(device), flam_device_model(device));
+    check();
   } else {
-    device = flam_device_make(FLAM_CPU, 0);
+    device = flam_device_make(gpu ? FLAM_CUDA : FLAM_CPU, 0);
+  }
+  if (flam_device_type_of(device) == FLAM_CUDA) {
+    printf("device   %s (%s)\n", flam_device_name(device), flam_device_model(device));
+  } else if (strcmp(name, "auto") != 0) {
+    printf("device   %s\n", flam_device_name(device));
+  } else {
     printf("device   cpu (%d threads; no GPU: %s)\n", (int)flam_get_num_threads(),
            flam_cuda_unavailable_reason());
   }

@@ -2,6 +2,10 @@
  * writes. It is the model of examples/python/gpt2.py, which learns with the same losses from the
  * same options, and reads the same weights: those of OpenAI's checkpoint, whatever its size.
  *
+ *     cc -std=c99 -I include examples/c/gpt.c -ldl -lm -o build/gpt
+ *
+ * It learns from README.md where the repository's root is the current directory, else from --text.
+ *
  * Errors: calls are chained and checked once, by `check`, at the end of each piece of work. Memory:
  * frames release every handle made in them, so nothing here is released one by one.
  */
@@ -535,8 +539,8 @@ int main(int argc, char **argv) {
   int64_t size = 0, parameters = 0;
   int64_t *text = read_text(o.text, context, &size);
   for (long i = 0; i < count_of(&m); ++i) parameters += flam_tensor_numel(parameter(&m, i));
-  printf("model    GPT-2, %ld layers, width %ld, %ld parameters\n", m.layers, m.width,
-         (long)parameters);
+  printf("model    GPT-2, %ld layer%s, width %ld, vocabulary %ld, %ld parameters\n", m.layers,
+         m.layers == 1 ? "" : "s", m.width, m.vocabulary, (long)parameters);
   const int64_t tenth = size - size * 9 / 10, window = context + 1;
   windows w = new_windows(text, size - (tenth > window ? tenth : window), context, o.seed);
   train(&m, &w, device, strcmp(o.dtype, "f32") == 0 ? FLAM_F32 : FLAM_BF16, &o);

@@ -63,12 +63,18 @@ def train(model, learn, device, args):
     with Progress(images, "images", device=device) as bar:
         for epoch in range(args.epochs):
             sampler.set_epoch(epoch)
+            total = torch.zeros((), device=device)
             for x, y in loader:
                 loss = F.cross_entropy(model(x.to(device)), y.to(device))
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-                bar.advance(args.batch_size, loss=loss)
+                total += loss.detach()
+                bar.advance(args.batch_size)
+            dist.all_reduce(total)  # of a loss each process has its share
+            mean = total.item() / (len(loader) * world)
+            if dist.get_rank() == 0:
+                bar.say(f"epoch {epoch + 1:2}/{args.epochs}   loss {mean:.3f}")
 
 
 @torch.no_grad()
@@ -83,7 +89,7 @@ def accuracy(model, images, labels, device):
 
 
 def arguments():
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--backend", default="gloo", choices=("gloo", "nccl", "mpi"))
     p.add_argument("--epochs", type=int, default=10)
     p.add_argument("--batch-size", type=int, default=32, help="of all processes together")
@@ -107,9 +113,8 @@ def main():
     model = DistributedDataParallel(model.to(device))
     learn, held_out = digits(args.data)
     if rank == 0:
-        print(
-            f"{world} processes on {device.type}, {args.batch_size // world} images of each batch"
-        )
+        processes = "1 process" if world == 1 else f"{world} processes"
+        print(f"{processes} on {device.type}, {args.batch_size // world} images of each batch")
     train(model, learn, device, args)
     score = accuracy(model, *held_out, device)
     if rank == 0:

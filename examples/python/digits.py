@@ -58,10 +58,14 @@ def digits(path):
 
 def choose_device(name):
     """The device asked for, or a GPU if there is one, and what to say about it."""
+    device = torch.device(
+        ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+    )
+    if device.type == "cuda":
+        device = torch.device("cuda", device.index or 0)
+        return device, f"{device} ({torch.cuda.get_device_name(device)})"
     if name != "auto":
-        return torch.device(name), name
-    if torch.cuda.is_available():
-        return torch.device("cuda"), f"cuda ({torch.cuda.get_device_name()})"
+        return device, str(device)
     reason = torch.cuda.unavailable_reason()
     return torch.device("cpu"), f"cpu ({torch.get_num_threads()} threads; no GPU: {reason})"
 
@@ -123,9 +127,7 @@ def train(model, learn, held_out, device, args):
                     f"epoch {epoch:3}/{args.epochs}   loss {losses[-1]:.4f}   "
                     f"held out {held_out_loss:.4f}   accuracy {accuracies[-1]:5.1f} %"
                 )
-        bar.say(
-            f"\ntrained  {bar.done:,} images, {bar.rate:,.0f} per second, in {bar.elapsed:.1f} s"
-        )
+        bar.say(f"\ntrained  {bar.done} images, {bar.rate:.0f} per second, in {bar.elapsed:.1f} s")
     return losses, held_out_losses, accuracies
 
 
@@ -155,7 +157,7 @@ def at_least(least):
 
 
 def arguments():
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--conv", action="store_true", help="the small convolutional form")
     p.add_argument(
         "--device",
@@ -211,8 +213,8 @@ def main():
     held_out = [t.to(device) for t in held_out]
     print(f"flambeau {torch.__version__.partition('+flambeau.')[2]}   digits")
     print(f"device   {about}")
-    print(f"model    {form}, {sum(p.numel() for p in model.parameters()):,} parameters")
-    print(f"data     {len(learn[0]):,} images to learn from, {len(held_out[0])} held out\n")
+    print(f"model    {form}, {sum(p.numel() for p in model.parameters())} parameters")
+    print(f"data     {len(learn[0])} images to learn from, {len(held_out[0])} held out\n")
 
     if args.weights:
         model.load_state_dict(load_file(args.weights))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Trains GPT-2, of 124 million parameters or of any other size, and lets it write.
 
-- `python examples/python/gpt2.py --text FILE --dtype bf16`: on the bytes of a text, from the start
+- `python examples/python/gpt2.py --text FILE --dtype bf16`: on the bytes of a text, from the start;
+  with a vocabulary of 256 bytes instead of 50257 tokens it has 86 million parameters
 - `python examples/python/gpt2.py --weights model.safetensors --tokens FILE`: goes on from public
   weights (names and layout of OpenAI's checkpoint), on tokens: 16-bit numbers, nothing else
-- `flambeau-run --nproc-per-node 8 examples/python/gpt2.py ...`: in eight processes
+- `.venv/bin/flambeau-run --nproc-per-node 8 examples/python/gpt2.py ...`: in eight processes
 - `--layers 2 --heads 2 --width 64 --context 64 --steps 300`: a small one, for a laptop
 
 `examples/c/gpt.c` is the same model in C, and learns with the same losses.
@@ -36,15 +37,17 @@ def arguments():
     p.add_argument("--text", default=training.ROOT / "README.md", help="learnt as bytes")
     p.add_argument("--tokens", help="learnt instead of a text: 16-bit numbers, little-endian")
     p.add_argument("--weights", help="safetensors of a public checkpoint, or what --save wrote")
-    p.add_argument("--layers", type=at_least(1), default=12)
+    p.add_argument("--layers", type=at_least(1), default=12, help="blocks")
     p.add_argument("--heads", type=at_least(1), help="default: width / 64, as in GPT-2")
-    p.add_argument("--width", type=at_least(1), default=768)
+    p.add_argument(
+        "--width", type=at_least(1), default=768, help="of what goes from block to block"
+    )
     p.add_argument("--context", type=at_least(2), default=1024, help="tokens of a window")
     p.add_argument("--vocabulary", type=at_least(256), help="default: 50257 with --tokens, or 256")
-    p.add_argument("--dropout", type=at_least(0, float), default=0.0)
+    p.add_argument("--dropout", type=at_least(0, float), default=0.0, help="share of zeros")
     p.add_argument("--evaluate", type=at_least(0), default=0, help="steps between; 0: at the end")
     p.add_argument("--length", type=at_least(0), default=200, help="tokens that it writes")
-    p.add_argument("--temperature", type=at_least(0, float), default=0.8)
+    p.add_argument("--temperature", type=at_least(0, float), default=0.8, help="of what it writes")
     return p.parse_args()
 
 
@@ -143,7 +146,10 @@ def main():
     check_words(codes, sizes.vocabulary)
     parameters = sum(p.numel() for p in model.parameters())
     job.say(f"device   {job}")
-    job.say(f"model    GPT-2, {sizes.layers} layers, width {sizes.width}, {parameters} parameters")
+    job.say(
+        f"model    GPT-2, {training.counted(sizes.layers, 'layer')}, width {sizes.width}, "
+        f"vocabulary {sizes.vocabulary}, {parameters} parameters"
+    )
 
     kept = min(len(codes) * 9 // 10, len(codes) - args.context - 1)  # the rest is held out
     data, held_out = windows(codes[:kept], args.context), windows(codes[kept:], args.context)

@@ -3,7 +3,7 @@
 lets it write.
 
 - `python examples/python/lstm.py --text FILE --dtype bf16`: two layers of 650, dropout 0.5
-- `flambeau-run --nproc-per-node 8 examples/python/lstm.py ...`: in eight processes
+- `.venv/bin/flambeau-run --nproc-per-node 8 examples/python/lstm.py ...`: in eight processes
 - `--layers 1 --width 64 --window 16 --batch-size 4 --dropout 0`: a small one, for a laptop
 
 The text is cut into as many streams as a batch has rows. A step goes on in each of them for
@@ -141,7 +141,8 @@ def main():
     parameters = sum(p.numel() for p in model.parameters())
     job.say(f"device   {job}")
     job.say(
-        f"model    LSTM, {args.layers} layers, {len(vocabulary)} words, {parameters} parameters"
+        f"model    LSTM, {training.counted(args.layers, 'layer')}, {len(vocabulary)} words, "
+        f"{parameters} parameters"
     )
 
     kept, rows = len(codes) * 9 // 10, args.batch_size * args.accumulate

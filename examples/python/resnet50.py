@@ -5,7 +5,7 @@
   says how fast it trains
 - `python examples/python/resnet50.py --images DIR`: `images.npy` there is uint8 [n, 3, size, size],
   `labels.npy` their classes, [n]
-- `flambeau-run --nproc-per-node 8 examples/python/resnet50.py ...`: in eight processes
+- `.venv/bin/flambeau-run --nproc-per-node 8 examples/python/resnet50.py ...`: in eight processes
 - `--blocks 1 1 1 1 --width 8 --size 32 --classes 10`: a small one, for a laptop
 """
 

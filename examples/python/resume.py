@@ -56,7 +56,10 @@ def train(model, args):
     parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler, "loader": loader}
 
     run = resumable(args.snapshots, every=args.every, **parts)
-    say(f"begins at step {run.step} of epoch {run.epoch}")
+    if run.epoch >= args.epochs:
+        say(f"is finished: {args.snapshots} holds all {run.epoch} epochs; delete it to begin anew")
+    else:
+        say(f"begins at step {run.step} of epoch {run.epoch + 1}")
     for epoch in run.epochs(args.epochs):
         total = run.state.setdefault("total", torch.zeros(()))
         for images, labels in run.batches():
@@ -72,7 +75,7 @@ def train(model, args):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--snapshots", required=True, help="a directory; delete it to begin anew")
     p.add_argument("--every", type=int, default=50, help="steps between snapshots")
     p.add_argument("--epochs", type=int, default=8)

@@ -53,15 +53,24 @@ def weights_file(text):
     return text
 
 
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Says defaults that are values; what stands for None or False the text says itself."""
+
+    def _get_help_string(self, action):
+        if action.default is None or action.default is False or "default:" in action.help:
+            return action.help
+        return super()._get_help_string(action)
+
+
 def options(description, **defaults):
     """A parser with the options of every model."""
-    p = argparse.ArgumentParser(description=description)
+    p = argparse.ArgumentParser(description=description, formatter_class=_Help)
     p.add_argument("--steps", type=at_least(1), help="updates of the weights")
     p.add_argument("--batch-size", type=at_least(1), help="of one forward on one process")
     p.add_argument("--accumulate", type=at_least(1), default=1, help="forwards of one step")
     p.add_argument("--lr", type=at_least(0, float), help="the highest learning rate")
     p.add_argument("--warmup", type=at_least(0), help="steps until there; a cosine follows")
-    p.add_argument("--weight-decay", type=at_least(0, float))
+    p.add_argument("--weight-decay", type=at_least(0, float), help="of what has two dimensions")
     p.add_argument("--clip", type=at_least(0, float), help="largest norm of gradients; 0: any")
     p.add_argument("--dtype", choices=DTYPES, default="f32", help="of products, by autocast")
     p.add_argument("--device", default="auto", help="default: a GPU where there is one")
@@ -70,9 +79,14 @@ def options(description, **defaults):
     p.add_argument("--save", type=weights_file, help="where the weights go: a .safetensors file")
     p.add_argument("--every", type=at_least(1), default=100, help="steps between checkpoints")
     p.add_argument("--report", type=at_least(1), default=10, help="steps between lines")
-    p.add_argument("--seed", type=at_least(0), default=0)
+    p.add_argument("--seed", type=at_least(0), default=0, help="of weights, order and dropout")
     p.set_defaults(**defaults)
     return p
+
+
+def counted(count, one, several=None):
+    """`1 layer`, `2 layers`."""
+    return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 # ---- devices and ranks
@@ -102,7 +116,7 @@ class Job:
         torch.manual_seed(args.seed)
 
     def __str__(self):
-        processes = f"{self.world} processes" if self.world > 1 else "1 process"
+        processes = counted(self.world, "process", "processes")
         return f"{self.device}, {processes}, {self.named}"
 
     def autocast(self):
@@ -219,7 +233,13 @@ class Training:
                 f"--checkpoint {self.args.checkpoint} holds a training of --steps {steps}, whose "
                 "learning rates and data end there; give the same, or another directory"
             )
-        self.job.say(f"begins at step {self.begun} of {self.args.steps}")
+        if self.begun == steps:
+            self.job.say(
+                f"is finished: --checkpoint {self.args.checkpoint} holds all {steps} steps; name "
+                "another directory to train anew"
+            )
+        else:
+            self.job.say(f"begins at step {self.begun} of {steps}")
 
     def _batches(self):
         """The batches of the steps that are left; a checkpoint is written between them."""
@@ -289,7 +309,7 @@ class _Rate:
         rate = (self.bar.done - self.done) / max(now - self.since, 1e-9)
         self.since, self.done = now, self.bar.done
         line = f"step {step:>5}   loss {loss:.6f}   lr {t.lr:.2e}"
-        line += f"   norm {norm.item():.3f}   {rate:,.{0 if rate >= 10 else 2}f} {t.unit}/s"
+        line += f"   norm {norm.item():.3f}   {rate:.{0 if rate >= 10 else 2}f} {t.unit}/s"
         if t.peak:
             line += f"   {100 * t.flops * rate / (t.peak * t.job.world):.1f} % of peak"
         self.bar.say(line)

@@ -18,6 +18,12 @@ namespace {
 
 constexpr const char* kSimulate = "export FLAMBEAU_SIM=devices=1,as=cuda";
 
+// Where no GPU is to be expected its absence is no fault: without CUDA in the build, or with
+// FLAMBEAU_SIM, by which the user has said what to do without one.
+State absent() {
+  return hal::cuda_table && !std::getenv("FLAMBEAU_SIM") ? State::missing : State::neutral;
+}
+
 std::string version_text(int v) { return cat_text(v / 1000, '.', v % 1000 / 10); }
 
 void add(Facts& facts, const char* name, State state, std::string value, std::string fix = {}) {
@@ -29,7 +35,7 @@ bool add_driver(Facts& facts) {
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (!driver) {
     const char* problem = dlerror();
-    add(facts, "driver", State::missing, problem ? problem : "libcuda.so.1: not found", kSimulate);
+    add(facts, "driver", absent(), problem ? problem : "libcuda.so.1: not found", kSimulate);
     return false;
   }
   int version = 0;
@@ -109,7 +115,7 @@ void add_device_facts(Facts& facts) {
   if (reason.empty())
     add(facts, "usable", State::well, cat_text(device_count(DeviceType::cuda), " devices"));
   else
-    add(facts, "usable", State::missing, reason, kSimulate);
+    add(facts, "usable", driver ? State::missing : absent(), reason, kSimulate);
   add_devices(facts, DeviceType::cuda);
   add_simulated(facts);
   add_devices(facts, DeviceType::sim);

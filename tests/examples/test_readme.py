@@ -89,7 +89,9 @@ def test_what_the_shell_blocks_start_is_there():
     assert len(started) > 10 and ["make", "demo"] in started and ["umask", "077"] in started
     for name, *words in started:
         folder, _, program = name.rpartition("/")
-        if folder == "build/c":
+        if folder == "build/rust/release":
+            assert (ROOT / "examples/rust" / program / "Cargo.toml").is_file(), name
+        elif folder == "build/c":
             cmake = (ROOT / "examples/c/CMakeLists.txt").read_text()
             assert program in re.search(r"foreach\(name (.*?)\)", cmake).group(1).split(), name
         elif folder:

@@ -19,7 +19,7 @@ def losses(output):
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     output = run([*python_program("resume"), "--snapshots", tmp_path_factory.mktemp("w"), *SHORT])
-    assert len(losses(output)) == 4 and "begins at step 0 of epoch 0" in output
+    assert len(losses(output)) == 4 and "begins at step 0 of epoch 1" in output
     assert float(re.search(r"accuracy ([0-9.]+) %", output).group(1)) > 90
     return output
 
@@ -32,9 +32,11 @@ def test_started_again_by_hand(expected, tmp_path):
     )  # fmt: skip
     assert ended.returncode == -9
     output = run(command)
-    assert "begins at step 90 of epoch 1" in output
+    assert "begins at step 90 of epoch 2" in output
     assert losses(output) == losses(expected)[1:]
     assert output.splitlines()[-1] == expected.splitlines()[-1]
+    again = run(command)
+    assert "is finished: " in again and losses(again) == [] and "begins at" not in again
 
 
 def test_started_again_by_the_launcher(tmp_path):
@@ -44,5 +46,5 @@ def test_started_again_by_the_launcher(tmp_path):
         launcher = [sys.executable, "-m", "flambeau.distributed.run", "--max-restarts", "1"]
         output = run([*launcher, script, "--snapshots", tmp_path / name, *SHORT, *options])
         found.append(output)
-    assert "begins at step 90 of epoch 1" in found[1]
+    assert "begins at step 90 of epoch 2" in found[1]
     assert dict.fromkeys(losses(found[1])) == dict.fromkeys(losses(found[0]))

@@ -41,6 +41,7 @@ def test_doctor_ticks_crosses_and_mends():
     )
     assert status == 0 and "✓ flambeau" in out
     assert "2 with 64 MiB each, answering to sim, schedule lazy" in out
+    assert not re.search(r"✗ (driver|usable) ", out)  # no fault, and FLAMBEAU_SIM is set already
     assert re.search(r"✓ sim:1 .* 64 MiB free of 64 MiB", out)
     assert 'FLAMBEAU_SIM     "devices=2,memory=64MiB,schedule=lazy"' in out
     status, out, _ = command(

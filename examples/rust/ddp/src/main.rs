@@ -2,8 +2,15 @@
 //! batch, and all of them go the same way, which is that of one process with whole batches. The
 //! Rust form of `examples/c/ddp.c`, which prints the same.
 //!
-//! `flambeau-run --no-python --nproc-per-node 2 build/rust/release/ddp` starts two; started without
-//! a launcher it is the only one.
+//! In the repository's root:
+//!
+//! ```sh
+//! cargo build --release --manifest-path examples/rust/ddp/Cargo.toml --target-dir build/rust
+//! export FLAMBEAU_LIBRARY=build/libflambeau.so.0
+//! .venv/bin/flambeau-run --no-python --nproc-per-node 2 build/rust/release/ddp
+//! ```
+//!
+//! Started without a launcher it is the only one. Elsewhere the data is the program's argument.
 
 use std::{env, process::ExitCode};
 
@@ -14,7 +21,7 @@ use flambeau::{
     no_grad,
     optim::Optimizer,
     options::DimOptions,
-    Dtype, Error, Result, State, Status, Tensor,
+    zeros, Dtype, Error, Result, State, Status, Tensor,
 };
 
 const DATA: &str = "examples/data/digits.safetensors";
@@ -81,13 +88,22 @@ fn train(group: &Group, model: &Layer, learn: &Digits) -> Result<()> {
     let share = share_of(group)?;
     let mut ddp = Ddp::new(group, model)?; // all begin with rank 0's weights
     let mut optimizer = Optimizer::adamw(&model.parameters()?)?;
-    for _ in 0..EPOCHS {
-        for batch in 0..learn.len() / BATCH {
+    let batches = learn.len() / BATCH;
+    for epoch in 1..=EPOCHS {
+        let mut total = zeros(&[])?;
+        for batch in 0..batches {
             let mine = learn.part(batch * BATCH + group.rank() * share, share)?;
             optimizer.zero_grad()?;
             let logits = ddp.forward(|| model.forward(&mine.images))?;
-            logits.cross_entropy(&mine.labels)?.backward()?;
+            let loss = logits.cross_entropy(&mine.labels)?;
+            loss.backward()?;
             optimizer.step()?;
+            total.add_(loss.detach()?)?;
+        }
+        group.all_reduce(&[&total])?; // of a loss each rank has its share
+        let mean = total.item_f64()? / (batches * group.size()) as f64;
+        if group.rank() == 0 {
+            println!("epoch {:2}/{}   loss {:.3}", epoch, EPOCHS, mean);
         }
     }
     Ok(())
@@ -113,8 +129,9 @@ fn run(path: &str) -> Result<()> {
     train(&group, &model, &Digits::read(&data, "train")?)?;
     if group.rank() == 0 {
         println!(
-            "{} processes: {:.1} % of the digits that were held out are right",
+            "{} process{}: {:.1} % of the digits that were held out are right",
             group.size(),
+            if group.size() == 1 { "" } else { "es" },
             accuracy(&model, &Digits::read(&data, "test")?)?
         );
     }

@@ -1,7 +1,8 @@
 //! Trains a classifier of handwritten digits, scores it on held-out images, and saves its weights:
 //! the Rust form of `examples/python/digits.py`, with the same data, model, optimizer and report.
 //!
-//! `FLAMBEAU_SIM=devices=1,as=cuda` lets it take its GPU path on a laptop.
+//! It looks for the data where the repository's root is the current directory; `--data` names it
+//! elsewhere. `FLAMBEAU_SIM=devices=1,as=cuda` lets it take its GPU path on a laptop.
 
 mod model;
 mod options;
@@ -11,7 +12,7 @@ use std::{fs, path::Path, process::ExitCode, time::Instant};
 
 use flambeau::{
     cuda_is_available, cuda_unavailable_reason, get_num_threads, load, manual_seed, memory, save,
-    set_num_threads, version, Device, Result, Tensor,
+    set_num_threads, version, Device, DeviceType, Result, Tensor,
 };
 
 use options::Options;
@@ -40,19 +41,22 @@ fn main() -> ExitCode {
 
 /// The device asked for, or a GPU if there is one.
 fn choose_device(name: &str) -> Result<Device> {
-    if name != "auto" {
-        let device = name.parse()?;
-        println!("device   {}", device);
+    let device = match name {
+        "auto" if cuda_is_available() => Device::cuda(0),
+        "auto" => Device::cpu(),
+        name => name.parse()?,
+    };
+    if device.type_of() == DeviceType::Cuda {
+        println!("device   {} ({})", device, device.model());
         return Ok(device);
     }
-    if cuda_is_available() {
-        let device = Device::cuda(0);
-        println!("device   {} ({})", device, device.model());
+    if name != "auto" {
+        println!("device   {}", device);
         return Ok(device);
     }
     let (threads, reason) = (get_num_threads(), cuda_unavailable_reason());
     println!("device   cpu ({} threads; no GPU: {})", threads, reason);
-    Ok(Device::cpu())
+    Ok(device)
 }
 
 fn write_logits(logits: &Tensor, path: &str) -> Result<()> {
