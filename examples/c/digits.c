@@ -356,6 +356,8 @@ static flam_device choose_device(const char *name) {
   } else {
     device = flam_device_make(gpu ? FLAM_CUDA : FLAM_CPU, 0);
   }
+  if (flam_device_type_of(device) == FLAM_CUDA && flam_device_index_of(device) < 0)
+    device = flam_device_current(FLAM_CUDA);
   if (flam_device_type_of(device) == FLAM_CUDA) {
     printf("device   %s (%s)\n", flam_device_name(device), flam_device_model(device));
   } else if (strcmp(name, "auto") != 0) {

@@ -523,6 +523,8 @@ static flam_device choose_device(const char *name) {
   flam_device device =
       flam_device_make(flam_device_is_available(FLAM_CUDA) ? FLAM_CUDA : FLAM_CPU, 0);
   if (strcmp(name, "auto") != 0) flam_device_parse(name, &device);
+  if (flam_device_type_of(device) == FLAM_CUDA && flam_device_index_of(device) < 0)
+    device = flam_device_current(FLAM_CUDA);
   check();
   printf("device   %s\n", flam_device_name(device));
   return device;
