@@ -101,21 +101,35 @@ def operations(torch, mesh):
     refusals = [
         message(call, NotImplementedError)
         for call in (
-            lambda: a @ b.t(), lambda: torch.nn.functional.linear(a, b), lambda: a[0],
-            lambda: a.sum(0), lambda: a.reshape(15), lambda: a.softmax(1), lambda: a.tolist(),
-            lambda: a.numpy(), lambda: a.item(), lambda: part + 1, lambda: torch.exp(part),
-            lambda: a + a.redistribute(placements=[Shard(1)]), lambda: a.norm(dim=0),
-            lambda: torch.nn.functional.dropout(a), lambda: torch.nn.init.normal_(part),
-            lambda: torch.stack([a, b]), lambda: a.untyped_storage(), lambda: a.cumsum(0),
+            lambda: a.unfold(0, 2, 1), lambda: torch.kron(a, b), lambda: a.repeat(2, 1),
+            lambda: a.tolist(), lambda: a.numpy(), lambda: a.item(), lambda: torch.nonzero(a),
+            lambda: torch.nn.init.normal_(part), lambda: a.untyped_storage(),
             lambda: part.uniform_(), lambda: a.t_(), lambda: a.data_ptr(),
-            lambda: most.neg(), lambda: most * -2, lambda: most + most, lambda: most.div_(-1.0),
-            lambda: two / part, lambda: 2 / part, lambda: torch.div(part, 2, rounding_mode="floor"),
-            lambda: part * part, lambda: part / part,
+            lambda: torch.add(a, b, out=a), lambda: part.add_(1), lambda: most.mul_(2),
+            lambda: most.div_(-1.0), lambda: part.mul_(part),
+            lambda: torch.nn.functional.dropout(a, inplace=True), lambda: torch.where(a > 0),
         )
     ]  # fmt: skip
     refusals.append(message(lambda: a + x, TypeError))
     refusals.append(message(lambda: torch.nn.functional.linear(x, b), TypeError))
-    return {"wrong": wrong, "refusals": refusals}
+    return {"wrong": wrong, "refusals": refusals, "terms": terms_of(torch, mesh)}
+
+
+def terms_of(torch, mesh):
+    """What is no sum of what is done to the terms is done to the total."""
+    from flambeau.distributed.tensor import DTensor, Partial
+
+    n = mesh.size()
+    part = DTensor.from_local(torch.ones(2), mesh, [Partial()])
+    most = DTensor.from_local(torch.tensor([-1.0 - mesh.get_local_rank()]), mesh, [Partial("max")])
+    found = {
+        "plus": (part + 1, n + 1.0), "square": (part * part, n * n), "under": (2 / part, 2.0 / n),
+        "floor": (torch.div(part, 4, rounding_mode="floor"), n // 4), "ratio": (part / part, 1.0),
+        "negative": (most.neg(), 1.0), "times": (most * -2, 2.0), "twice": (most + most, -2.0),
+        "sum": (part.sum(), 2.0 * n), "item": (part.sum() * 2, 4.0 * n),
+    }  # fmt: skip
+    wrong = [k for k, (got, want) in found.items() if not (got.full_tensor() == want).all()]
+    return wrong + ([] if part.sum().item() == 2.0 * n else ["item()"])
 
 
 def without_elements(torch, mesh):
@@ -180,7 +194,8 @@ def optimizers(torch, mesh):
 
     wrong = []
     momentum, rate = {"lr": 0.1, "momentum": 0.9}, {"lr": 0.1}
-    for kind, options in (("SGD", momentum), ("AdamW", rate), ("RMSprop", {})):
+    kinds = ("SGD", momentum), ("AdamW", rate), ("RMSprop", {}), ("Adagrad", {}), ("Adafactor", {})
+    for kind, options in (*kinds, ("Muon", rate)):
         torch.manual_seed(0)
         whole = [torch.nn.Parameter(torch.randn(n, 3)) for n in (5, 1)]
         parts = [torch.nn.Parameter(distribute_tensor(p.detach(), mesh, [Shard(0)])) for p in whole]
@@ -204,10 +219,9 @@ def optimizers(torch, mesh):
         again = getattr(torch.optim, kind)(parts, **options)
         again.load_state_dict(made[1].state_dict())
         again.step()
-    for kind in ("Adafactor", "LBFGS"):
-        optimizer = getattr(torch.optim, kind)(parts)
-        said = message(lambda: optimizer.step(lambda: torch.tensor(1.0)), NotImplementedError)
-        wrong += [] if "unsupported" in said else [f"{kind}: {said}"]
+    optimizer = torch.optim.LBFGS(parts)
+    said = message(lambda: optimizer.step(lambda: torch.tensor(1.0)), NotImplementedError)
+    wrong += [] if "LBFGS of a DTensor is unsupported" in said else [said]
     return wrong
 
 
@@ -260,6 +274,7 @@ def test_four_ranks_and_two_dimensions():
     pieces = [[0, 1], [2, 3], [4, 5], [6]]
     for rank, one in enumerate(found(4)):
         assert one["layouts"] == [] and one["operations"]["wrong"] == []
+        assert one["operations"]["terms"] == []
         assert one["grid"]["wrong"] == [] and one["grid"]["norm"]
         assert [int(row[0]) // 5 for row in one["grid"]["part"]] == pieces[rank]
         assert one["where"][0] == [[2, 2], [2, 2], [1, 2], [0, 2]][rank]
@@ -268,7 +283,7 @@ def test_four_ranks_and_two_dimensions():
 
 def test_operations_on_parts():
     for one in found(2):
-        assert one["operations"]["wrong"] == []
+        assert one["operations"]["wrong"] == [] and one["operations"]["terms"] == []
 
 
 def test_ranks_without_elements():

@@ -213,7 +213,7 @@ def on_each_rank(rank, size):
             message(lambda: lay(nn.ReLU(), mesh, tp.ColwiseParallel()), NotImplementedError),
             message(lambda: lay(nn.Linear(1, 1), grid, tp.RowwiseParallel()), ValueError),
             message(lambda: lay(nn.Linear(1, 1), mesh, "rows"), TypeError),
-            message(tp.loss_parallel, NotImplementedError),
+            message(tp.PrepareModuleInputOutput, NotImplementedError),
         ],
     }
     dist.destroy_process_group()

@@ -126,14 +126,16 @@ class RuleOptimizer(Optimizer):
     def _begun(self, p, values):
         """The parameter's state, with what is not there yet."""
         rule, state = _rule(self._name), self.state[p]
+        part = getattr(p, "_local_tensor", p)
         for i, (name, _) in enumerate(rule.states):
             if state.get(name) is None:
-                made = (rule.number, i, p._h, values, len(values))
+                made = (rule.number, i, part._h, values, len(values))
                 found = _own(Tensor, _fast.flam_rule_state_new, *made)
                 if found is None:
                     _none()
                 else:
-                    state[name] = found
+                    alone = part is p or name in rule.numbers
+                    state[name] = found if alone else p._with_local(found)
         return state
 
     def _run(self, params, grads, values, states, first=False):

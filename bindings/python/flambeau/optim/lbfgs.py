@@ -5,6 +5,7 @@ State is global and kept, as in PyTorch, under the first parameter; it goes to t
 a step where a program has replaced it, and comes back after each."""
 
 from .._callbacks import guarded, table, value_of
+from .._errors import UnsupportedError
 from .._gen import api
 from .._tensor import Tensor
 from .._torch import float64, tensor
@@ -42,6 +43,11 @@ class LBFGS(Optimizer):
         group = self.param_groups[0]
         if group["line_search_fn"] not in (None, "strong_wolfe"):
             raise RuntimeError("only 'strong_wolfe' is supported")
+        if any(hasattr(p, "_local_tensor") for p in group["params"]):
+            raise UnsupportedError(
+                "LBFGS of a DTensor is unsupported: its search takes one loss and one vector of "
+                "all parameters\n  SGD, AdamW and the others that step by each gradient do"
+            )
         run = _Closure(closure)
         if not group["params"]:
             run.loss()

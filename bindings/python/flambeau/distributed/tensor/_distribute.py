@@ -9,7 +9,7 @@ from ._layout import Layout, Replicate, checked
 from ._redistribute import moved
 
 
-def _mesh_of(given, what):
+def mesh_of(given, what):
     mesh = given or (_active[-1] if _active else None)
     if mesh is None:
         raise RuntimeError(f"{what}: give a device_mesh; no mesh is active")
@@ -19,7 +19,7 @@ def _mesh_of(given, what):
 def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_rank=0):
     """A leaf that lies over the mesh, with the values that the tensor has on rank `src_data_rank`
     of each group; with None, each rank takes its part of its own."""
-    mesh = _mesh_of(device_mesh, "distribute_tensor")
+    mesh = mesh_of(device_mesh, "distribute_tensor")
     placed = checked("distribute_tensor", mesh, placements, tensor.dim())
     if not tensor.is_leaf:
         raise RuntimeError(
@@ -53,7 +53,7 @@ def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_ran
 def distribute_module(module, device_mesh=None, partition_fn=None, input_fn=None, output_fn=None):
     """The module with its parameters and buffers as DTensors: laid by
     `partition_fn(name, module, mesh)`, the rest whole on every rank."""
-    mesh = _mesh_of(device_mesh, "distribute_module")
+    mesh = mesh_of(device_mesh, "distribute_module")
     for name, part in module.named_modules():
         if partition_fn is not None:
             partition_fn(name, part, mesh)

@@ -13,7 +13,7 @@ from .._ops import ReduceOp
 from ..device_mesh import _active
 from ._filling import fill_whole
 from ._layout import Layout, Replicate, checked
-from ._redistribute import redistributed
+from ._redistribute import redistributed, regraded, without_terms
 
 
 def refused(what):
@@ -172,17 +172,20 @@ class DTensor(Tensor):
         self._local_tensor.retain_grad()
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Of a whole tensor: of its part."""
-        if not self._layout.whole:
-            raise refused("backward()")
+        """Of a whole tensor, or of the terms of a sum: of this rank's part."""
+        if any(placement.is_shard() for placement in self.placements) and gradient is None:
+            if self.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            raise refused("backward() of a number that one rank has")
         self._local_tensor.backward(_local(gradient), retain_graph, create_graph, inputs)
 
     # ---- parts and the whole
 
     @staticmethod
     def from_local(local_tensor, device_mesh=None, placements=None, *, run_check=False, shape=None,
-                   stride=None):  # fmt: skip
-        """Of the parts that the ranks have. Without `shape` all parts count as alike large."""
+                   stride=None, grad_placements=None):  # fmt: skip
+        """Of the parts that the ranks have. Without `shape` all parts count as alike large. The
+        parts' gradients lie as `grad_placements`, by default as the tensor, whole for terms."""
         mesh = device_mesh or (_active[-1] if _active else None)
         if mesh is None:
             raise RuntimeError("DTensor.from_local: give a device_mesh; no mesh is active")
@@ -207,13 +210,18 @@ class DTensor(Tensor):
             for i, placement in enumerate(placed):
                 if placement.is_replicate():
                     broadcast(local_tensor.detach(), group=mesh.get_group(i), group_src=0)
+        if grad_placements is not None:
+            wanted = checked("DTensor.from_local", mesh, grad_placements, len(layout.shape))
+            local_tensor = regraded(local_tensor, layout, without_terms(placed), wanted)
         return made(local_tensor, layout)
 
     def to_local(self, *, grad_placements=None):
-        """This rank's part. Its gradient lies as the tensor does."""
-        if grad_placements is not None and tuple(grad_placements) != self.placements:
-            raise refused(f"to_local(grad_placements={tuple(grad_placements)})")
-        return self._local_tensor
+        """This rank's part. Its gradient lies as the tensor does, or as `grad_placements`."""
+        if grad_placements is None:
+            return self._local_tensor
+        given = checked("to_local", self.device_mesh, grad_placements, self.ndim)
+        wanted = without_terms(self.placements)
+        return regraded(self._local_tensor, self._layout, given, wanted)
 
     def redistribute(self, device_mesh=None, placements=None, *, async_op=False,
                      forward_dtype=None, backward_dtype=None):  # fmt: skip
@@ -233,15 +241,26 @@ class DTensor(Tensor):
 
     def full_tensor(self, *, grad_placements=None):
         """The whole tensor, on every rank; a collective."""
-        if grad_placements is not None:
-            raise refused("full_tensor(grad_placements=...)")
-        return self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)._local_tensor
+        whole = self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)
+        return whole.to_local(grad_placements=grad_placements)
 
     def _fill_whole(self, write, *args, **named):
         """Has an initialiser write into the whole tensor, and those among its arguments."""
         if any(isinstance(v, DTensor) and v._layout.partial for v in (self, *args)):
             raise refused("initialising terms of a reduction (Partial)")
         fill_whole(write, (self, *args), named)
+
+    def _like_whole(self, whole):
+        """A tensor that every rank has, over the same mesh: in parts, where its shape is this
+        one's."""
+        every = self._layout.placed((Replicate(),) * self.device_mesh.ndim, tuple(whole.shape))
+        if every.shape != self._layout.shape or self._layout.partial:
+            return made(whole, every)
+        return self._with_local(redistributed(whole, every, self.placements))
+
+    def _take_whole(self, whole):
+        """Writes this rank's part of a tensor that every rank has."""
+        self._local_tensor.detach().copy_(self._like_whole(whole)._local_tensor)
 
     def _reduce_max(self, cell):
         """Leaves in a tensor of this rank's the largest that one of the mesh has."""

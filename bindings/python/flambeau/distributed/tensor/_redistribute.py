@@ -89,3 +89,27 @@ def redistributed(local, source, placements):
         return _Moved.apply(local, source, placements)
     with no_grad():
         return moved(local, source, placements)
+
+
+class _Regraded(Function):
+    @staticmethod
+    def forward(ctx, local, given, wanted):
+        ctx.given, ctx.wanted = given, wanted
+        return local.view_as(local)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return moved(grad.contiguous(), ctx.given, ctx.wanted), None, None
+
+
+def regraded(local, layout, given, wanted):
+    """The part itself; its gradient comes as `given` and goes on as `wanted`."""
+    if given == wanted or not local.requires_grad:
+        return local
+    for placements in (given, wanted):
+        if layout.placed(tuple(placements)).local()[0] != tuple(local.shape):
+            raise ValueError(
+                f"a gradient that lies as {tuple(placements)} has another shape on this rank than "
+                f"the part, {list(local.shape)}; grad_placements shard what the placements shard"
+            )
+    return _Regraded.apply(local, layout.placed(tuple(given)), tuple(wanted))

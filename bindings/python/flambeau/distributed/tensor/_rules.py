@@ -1,100 +1,79 @@
 """Which functions of tensors act on parts as on the whole, and how.
 
-On tensors that every rank has whole, all but random ones. On parts: what computes each element from
-those at its place, where the operands lie alike; reductions of everything, which the ranks reduce
-once more. Whatever is not here is refused, by its name."""
+On tensors that every rank has whole, all but random ones. On parts, those that have a rule: a plan
+of which dimensions of operands and result go together (`_plan`), or a function of its own, as here
+for norms and for what draws random numbers. Whatever has none is refused, by its name."""
 
 from ..._gen import ops
 from ..._tensor import Tensor
 from ..._torch import float32, float64, is_grad_enabled, ones_like, tensor
-from ..._types import bool_, iinfo
 from .. import _collectives as c
 from .._ops import ReduceOp
+from . import _rules_loss, _rules_matrix, _rules_rows, _rules_shape
 from ._dtensor import DTensor, made, refused
-from ._layout import Replicate
+from ._elementwise import NAMES as _ELEMENTWISE
+from ._elementwise import elementwise, substituted
+from ._layout import Layout, Replicate, Shard
+from ._redistribute import redistributed
 
-_UNARY = (
-    "abs neg exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square sin cos tan asin acos atan sinh "
-    "cosh tanh sigmoid relu gelu silu mish softplus elu selu leaky_relu hardtanh relu6 logsigmoid "
-    "softsign reciprocal sign floor ceil round trunc frac erf erfc isnan isinf isfinite "
-    "logical_not bitwise_not nan_to_num clamp clamp_min clamp_max clip clone detach zero fill "
-    "positive float double half bfloat16 int long short bool to type_as cast"
-).split()
-_BINARY = (
-    "add sub mul div true_divide floor_divide fmod remainder pow maximum minimum fmax fmin atan2 "
-    "eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor where "
-    "lerp addcmul addcdiv copy subtract multiply divide rsub operator xlogy masked_fill copysign"
-).split()
-_LIKE = "zeros_like ones_like empty_like full_like".split()
-_ELEMENTWISE = {*_UNARY, *_BINARY, *_LIKE} | {f"{name}_" for name in (*_UNARY, *_BINARY)}
-# What a sum of terms is: that of what is done to each; these take no other term.
-_LINEAR = frozenset("mul mul_ div div_ neg neg_".split())
-_SUMS = frozenset("add add_ sub sub_".split())
-# The same of terms of which the ranks take the largest or least.
-_ANY_TERM, _ANY_TERMS = frozenset("clone detach zero_ zeros_like empty_like".split()), {"copy_"}
 _RANDOM = ("rand", "dropout", "bernoulli", "multinomial", "normal", "uniform", "exponential")
-_TOTALS = {
-    "sum": "SUM",
-    "max": "MAX",
-    "amax": "MAX",
-    "min": "MIN",
-    "amin": "MIN",
-    "prod": "PRODUCT",
-}
+
+
+class Implicit:
+    """How deep in contexts in which plain tensors count as whole on every rank: of all functions,
+    of losses."""
+
+    depth = losses = 0
 
 
 def answer(func, types, args=(), kwargs=None):
     """The result of a function that was given a DTensor."""
     kwargs = kwargs or {}
     name = func.__name__
-    given = list(_found((args, kwargs)))
+    given = list(found_in((args, kwargs)))
     first = next(value for value in given if isinstance(value, DTensor))
+    implicit = Implicit.depth or Implicit.losses and name == "cross_entropy"
     for value in given:
         if isinstance(value, DTensor) and value.device_mesh != first.device_mesh:
             raise refused(f"{name} of operands on several meshes")
-        if not isinstance(value, DTensor) and value.ndim:
+        if not isinstance(value, DTensor) and value.ndim and not implicit:
             raise TypeError(
                 f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
                 "DTensor before calling distributed operators\n  distribute_tensor(tensor, "
                 "device_mesh, placements), or to_local() and full_tensor() of the other"
             )
     whole = all(value._layout.whole for value in given if isinstance(value, DTensor))
-    if whole and not any(word in name for word in _RANDOM):
+    if whole and name != "__iter__" and not any(word in name for word in _RANDOM):
         return _of_whole(func, first, args, kwargs)
+    if kwargs.get("out") is not None:
+        raise refused(f"{name} with out=")
     if name in _ELEMENTWISE:
-        return _elementwise(func, name, given, args, kwargs)
+        return elementwise(func, name, given, args, kwargs)
     rule = _RULES.get(name)
     if rule is None:
         raise refused(name)
+    if "input" in kwargs:
+        kwargs = dict(kwargs)
+        args = (kwargs.pop("input"), *args)
     return rule(func, *args, **kwargs)
 
 
-def _found(value):
+def found_in(value):
     """All tensors in arguments."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (tuple, list)):
         for part in value:
-            yield from _found(part)
+            yield from found_in(part)
     elif isinstance(value, dict):
-        yield from _found(list(value.values()))
-
-
-def _parts(value):
-    """Arguments with parts in the place of DTensors."""
-    if isinstance(value, DTensor):
-        return value._local_tensor
-    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
-        return type(value)(map(_parts, value))
-    if isinstance(value, dict):
-        return {k: _parts(v) for k, v in value.items()}
-    return value
+        yield from found_in(list(value.values()))
 
 
 def _of_whole(func, first, args, kwargs):
     """Every rank computes it all."""
-    known = {id(v._local_tensor): v for v in _found((args, kwargs)) if isinstance(v, DTensor)}
-    return _as_whole(func(*_parts(args), **_parts(kwargs)), first, known)
+    known = {id(v._local_tensor): v for v in found_in((args, kwargs)) if isinstance(v, DTensor)}
+    parts = {id(v): v._local_tensor for v in known.values()}
+    return _as_whole(func(*substituted(args, parts), **substituted(kwargs, parts)), first, known)
 
 
 def _as_whole(value, first, known):
@@ -109,39 +88,7 @@ def _as_whole(value, first, known):
     return value
 
 
-def _elementwise(func, name, given, args, kwargs):
-    """Each rank computes its part; scalars are whole everywhere."""
-    large = [v for v in given if isinstance(v, DTensor) and not (v._layout.whole and not v.ndim)]
-    first = large[0]
-    if name == "where" and len(args) + len(kwargs) < 3:
-        raise refused("where, as a list of places,")
-    for value in large[1:]:
-        if value._layout != first._layout:
-            raise refused(
-                f"{name} of operands that lie as {first.placements} of {list(first.shape)} and as "
-                f"{value.placements} of {list(value.shape)}"
-            )
-    if first._layout.partial:
-        _check_terms(name, first, large, given, args, kwargs)
-    if name.endswith("_") and given[0] is not first:
-        raise refused(f"{name}, which would change the shape,")
-    found = func(*_parts(args), **_parts(kwargs))
-    if found is first._local_tensor or found is _parts(args)[0]:
-        return args[0]
-    return first._with_local(found)
-
-
-def _check_terms(name, first, large, given, args, kwargs):
-    """Refuses what is not done to the total where it is done to its terms."""
-    sums = all(p.reduce_op in ("sum", "avg") for p in first.placements if p.is_partial())
-    linear, alike = (_LINEAR, _SUMS) if sums else ((), ())
-    if name.startswith("div"):
-        divided = args[0] if args else kwargs.get("input")
-        if divided is not first or kwargs.get("rounding_mode") is not None:
-            linear = ()
-    both = len(large) == len(given) == 2 and (name in alike or name in _ANY_TERMS)
-    if not (both or len(large) == 1 and (name in linear or name in _ANY_TERM)):
-        raise refused(f"{name} of terms of a reduction (Partial)")
+# ---- numbers of all elements
 
 
 def _reduced(one, local, op):
@@ -154,58 +101,97 @@ def _reduced(one, local, op):
     return made(total, one._layout.placed((Replicate(),) * one.device_mesh.ndim, ()))
 
 
-def _no_terms(name, one):
-    if one._layout.partial:
-        raise refused(f"{name} of terms of a sum (Partial)")
-    if one.requires_grad:
-        raise refused(f"{name} with a gradient")
+def _without_terms(one):
+    """The tensor, whose terms are added up where it has any."""
+    if not one._layout.partial:
+        return one
+    return one.redistribute(
+        placements=[Replicate() if p.is_partial() else p for p in one.placements]
+    )
 
 
-def _extreme(dtype, least):
-    """The least or the largest value of a dtype."""
-    if dtype is bool_:
-        return not least
-    if dtype.is_floating_point:
-        return float("-inf" if least else "inf")
-    return iinfo(dtype).min if least else iinfo(dtype).max
+def _extreme(op):
+    """`max()` and `min()` of everything at once, where ranks may have no element."""
+    planned = _rules_rows.max_or_min(op, _of_two)
 
-
-def _total(name):
     def rule(func, one, *args, **kwargs):
-        if args or kwargs:
-            raise refused(f"{name} along a dimension")
-        _no_terms(name, one)
+        grows = one.requires_grad and is_grad_enabled()
+        if args or kwargs or grows or one._layout.partial or not _any_empty(one):
+            return planned(func, one, *args, **kwargs)
+        return of_all(func, one)
+
+    def of_all(func, one):
         local = one._local_tensor
-        if not local.numel() and name in ("max", "amax", "min", "amin"):  # a rank without elements
-            local = local.new_full((1,), _extreme(local.dtype, name in ("max", "amax")))
-        return _reduced(one, func(local), ReduceOp[_TOTALS[name]])
+        if not local.numel():  # a rank without elements
+            local = local.new_full((1,), _rules_rows.extreme(local.dtype, op == "max"))
+        return _reduced(one, func(local), ReduceOp[op.upper()])
 
     return rule
 
 
-def _mean(func, one, *args, **kwargs):
-    if args or kwargs:
-        raise refused("mean along a dimension")
-    _no_terms("mean", one)
-    return _reduced(one, one._local_tensor.sum(), ReduceOp.SUM) / one.numel()
+def _any_empty(one):
+    """Whether some rank has no element, by the layout alone."""
+    mesh = one.device_mesh
+    last = Layout(mesh, one.placements, one._layout.shape).local([n - 1 for n in mesh.shape])[0]
+    return 0 in last
+
+
+def _of_two(func, one, other, **kwargs):
+    return elementwise(func, func.__name__, [one, other], (one, other), kwargs)
 
 
 def _norm(func, one, p=2, dim=None, keepdim=False, **kwargs):
     """The norm of all elements: of the ranks' norms, in their power."""
-    if kwargs.pop("ord", None) is not None or dim is not None or keepdim:
-        raise refused("norm along a dimension")
-    _no_terms("norm", one)
+    p = kwargs.pop("ord", p)
+    dtype = kwargs.pop("dtype", None)
+    if kwargs:
+        raise refused(f"norm with {', '.join(kwargs)}")
+    if dim is not None or keepdim or dtype is not None:
+        plain = {"dtype": dtype} if dtype is not None else {}
+        return _along(one, p, dim, keepdim, plain)
     p = 2.0 if p in (None, "fro") else float(p)
-    local = one._local_tensor.detach()
+    one = _without_terms(one)
+    if one._layout.whole:
+        return made(one._local_tensor.norm(p), one._layout.placed(one.placements, ()))
+    local = one._local_tensor
+    if local.requires_grad and is_grad_enabled():
+        return _norm_of_norms(one, p)
     if p in (float("inf"), float("-inf")):
         op = ReduceOp.MAX if p > 0 else ReduceOp.MIN
-        own = local.abs().reshape(-1)
+        own = local.detach().abs().reshape(-1)
         none = own.new_full((), 0.0 if p > 0 else float("inf"))
         extreme = (own.max() if p > 0 else own.min()) if own.numel() else none
         return _reduced(one, extreme, op)
     if p == 0:
         return _reduced(one, (local != 0).sum(), ReduceOp.SUM).to(local.dtype)
-    return _in_power(one, local, p).to(local.dtype)
+    return _in_power(one, local.detach(), p).to(local.dtype)
+
+
+def _along(one, p, dim, keepdim, options):
+    """Along dimensions, which every rank has whole then."""
+
+    def run(x, dim, keepdim=False):
+        return x.norm(2 if p is None else p, dim, keepdim, **options)
+
+    run.__name__ = "norm"
+    every = list(range(one.ndim)) if dim is None else dim
+    return _rules_rows.statistic(run, one, every, keepdim=keepdim)
+
+
+def _norm_of_norms(one, p):
+    """With a gradient: every rank has all ranks' norms, and takes the norm of them."""
+    if p <= 0 or p == float("inf") and _any_empty(one):
+        whole = one.full_tensor().norm(p)
+        return made(whole, one._layout.placed((Replicate(),) * one.device_mesh.ndim, ()))
+    mesh, whole = one.device_mesh, (Replicate(),) * one.device_mesh.ndim
+    local = one._local_tensor
+    found = local.norm(p, dtype=float64 if local.dtype is float64 else float32)
+    for i, placement in enumerate(one.placements):
+        if placement.is_shard() and mesh.get_coordinate() is not None:
+            cut = tuple(Shard(0) if j == i else Replicate() for j in range(mesh.ndim))
+            each = redistributed(found.reshape(1), Layout(mesh, cut, (mesh.size(i),)), whole)
+            found = each.norm(p)
+    return made(found.to(local.dtype), Layout(mesh, whole, ()))
 
 
 def _in_power(one, local, p):
@@ -222,11 +208,11 @@ def _vector_norm(func, one, ord=2, dim=None, keepdim=False, **kwargs):
     return _norm(func, one, ord, dim, keepdim, **kwargs)
 
 
-def _every(name, op):
+def _every(op):
     def rule(func, one, *args, **kwargs):
+        one = _without_terms(one)
         if args or kwargs:
-            raise refused(f"{name} along a dimension")
-        _no_terms(name, one)
+            return _rules_rows.statistic(func, one, *args, **_rules_rows.named(kwargs))
         own = func(one._local_tensor).to(ops.TORCH["empty"](0).dtype)
         return _reduced(one, own, op) != 0
 
@@ -235,16 +221,30 @@ def _every(name, op):
 
 def _alike(func, one, other, *args, **kwargs):
     """`equal` and `allclose`: whether they say so on every rank."""
-    if not isinstance(other, DTensor) or one._layout != other._layout:
-        raise refused(f"{func.__name__} of tensors that lie otherwise")
-    _no_terms(func.__name__, one.detach())
+    one, other = _without_terms(one), _without_terms(other)
+    if tuple(one.shape) == tuple(other.shape):
+        other = other.redistribute(placements=one.placements)
+    elif func.__name__ == "equal":
+        return False
+    else:
+        raise refused(f"{func.__name__} of tensors of two shapes")
     own = func(one._local_tensor, other._local_tensor, *args, **kwargs)
     return _reduced(one, one._local_tensor.new_full((), float(own)), ReduceOp.MIN).item() != 0
 
 
+def _item(func, one):
+    """A number, the same on every rank."""
+    if one.numel() != 1:
+        raise refused(func.__name__)
+    return one.full_tensor().item()
+
+
+# ---- random numbers
+
+
 def _drawn(func, one, *args, **kwargs):
     """What writes random numbers in place."""
-    if any(isinstance(value, DTensor) for value in _found((args, kwargs))):
+    if any(isinstance(value, DTensor) for value in found_in((args, kwargs))):
         raise refused(f"{func.__name__} by another tensor's elements")
     if one.requires_grad and is_grad_enabled():
         if not one.is_leaf:
@@ -256,13 +256,27 @@ def _drawn(func, one, *args, **kwargs):
     return one
 
 
+def _dropout(func, input, p=0.5, training=True, inplace=False):
+    """Every rank drops what one that has the whole tensor would."""
+    if inplace:
+        raise refused("dropout in place")
+    if not training or p == 0:
+        return input * 1
+    one = _without_terms(input)
+    mask = one._with_local(ones_like(one._local_tensor.detach()))
+    mask._fill_whole(lambda whole: whole.copy_(func(ones_like(whole), p)))
+    return one * mask
+
+
 def _contiguous(func, one, *args, **kwargs):
     return one
 
 
-_RULES = {name: _total(name) for name in _TOTALS}
-_RULES |= {"mean": _mean, "norm": _norm, "vector_norm": _vector_norm}
-_RULES |= {"all": _every("all", ReduceOp.MIN), "any": _every("any", ReduceOp.MAX)}
+_RULES = {**_rules_matrix.RULES, **_rules_shape.RULES, **_rules_rows.RULES, **_rules_loss.RULES}
+_RULES |= {"max": _extreme("max"), "min": _extreme("min")}
+_RULES |= {"amax": _extreme("max"), "amin": _extreme("min")}
+_RULES |= {"norm": _norm, "vector_norm": _vector_norm, "item": _item, "dropout": _dropout}
+_RULES |= {"all": _every(ReduceOp.MIN), "any": _every(ReduceOp.MAX)}
 _RULES |= {"equal": _alike, "allclose": _alike, "contiguous": _contiguous}
 _RULES |= dict.fromkeys(
     "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_".split(),

@@ -2,6 +2,7 @@
 
 from .... import _refused
 from .api import parallelize_module
+from .loss import loss_parallel
 from .style import (
     ColwiseParallel,
     ParallelStyle,
@@ -13,12 +14,12 @@ from .style import (
 
 __all__ = (
     "ColwiseParallel ParallelStyle PrepareModuleInput PrepareModuleOutput RowwiseParallel "
-    "SequenceParallel parallelize_module"
+    "SequenceParallel loss_parallel parallelize_module"
 ).split()
 globals().update(
     _refused.names(
         "torch.distributed.tensor.parallel",
-        "PrepareModuleInputOutput loss_parallel",
-        "full_tensor() gives a DTensor of logits whole to the loss",
+        "PrepareModuleInputOutput",
+        "PrepareModuleInput and PrepareModuleOutput lay a module's inputs and outputs",
     )
 )

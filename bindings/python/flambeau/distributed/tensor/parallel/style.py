@@ -118,14 +118,12 @@ class RowwiseParallel(_LayerParallel):
         found = self._out(by_rows(module, x, mesh), mesh, Partial())
         bias = getattr(module, "bias", None)
         if bias is not None:
-            cut = found.placements[0].is_shard()
-            own = local(found)
+            cut, own = found.placements[0].is_shard(), local(found)
+            bias = summed(local(bias), mesh) if cut else local(bias)
             if cut and found.placements[0].dim == own.dim() - 1:
-                raise NotImplementedError(
-                    "RowwiseParallel: an output cut along its last dimension is unsupported for a "
-                    "Linear with a bias"
-                )
-            own = own + (summed(local(bias), mesh) if cut else local(bias))
+                first = found._layout.local()[1][-1]
+                bias = bias.narrow(0, first, own.shape[-1])
+            own = own + bias
             found = found._with_local(own)
         return _as_asked(found, self.use_local_output)
 
