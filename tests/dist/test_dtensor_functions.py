@@ -175,7 +175,7 @@ def on_each_rank(rank, size):
 
 @functools.cache
 def found():
-    return ranks.values(on_each_rank, 2, timeout=60)
+    return ranks.values(on_each_rank, 2, timeout=90)
 
 
 def test_factories():
