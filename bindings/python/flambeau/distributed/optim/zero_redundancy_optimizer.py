@@ -14,9 +14,20 @@ from ...optim.optimizer import Optimizer
 from .._group import group_of
 from .._objects import gather_object
 from .._place import tell_place
+from ..algorithms.join import Join, Joinable, JoinHook
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class _StepOfOthers(JoinHook):
+    """A rank without data steps its share all the same, which nobody else does, and sends it."""
+
+    def __init__(self, zero):
+        self.zero = zero
+
+    def main_hook(self):
+        self.zero._step()
+
+
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An `optimizer_class(params, **defaults)` whose state is spread over the ranks of a group;
     gradients must be alike on all of them, as DistributedDataParallel leaves them."""
 
@@ -37,7 +48,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         params = [params] if isinstance(params, Tensor) else list(params)
         if not params:
             raise ValueError("ZeroRedundancyOptimizer got an empty parameter list")
-        super().__init__(params, defaults)
+        Optimizer.__init__(self, params, defaults)
+        Joinable.__init__(self)
         self.optim = optimizer_class(self._shares()[self.rank], **defaults)
         for name, value in self.optim.defaults.items():
             self.defaults.setdefault(name, value)
@@ -104,10 +116,15 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure=None, **kwargs):
         """Steps this rank's parameters, then gives each rank those of the others."""
+        Join.notify_join_context(self)
         loss = None
         if closure is not None:  # on every rank, whatever the rank's own optimizer would do
             with enable_grad():
                 loss = closure()
+        self._step(**kwargs)
+        return loss
+
+    def _step(self, **kwargs):
         _copy_options(self.param_groups, self.optim.param_groups)
         with no_grad():
             self.optim.step(**kwargs)
@@ -115,7 +132,6 @@ class ZeroRedundancyOptimizer(Optimizer):
         if self._flags() != self._trainable:
             self._set_buckets()
         self._send()
-        return loss
 
     def _send(self):
         if self.world_size == 1:
@@ -128,6 +144,19 @@ class ZeroRedundancyOptimizer(Optimizer):
             ]
         for work in sent:
             api.work_wait(work)
+
+    # ---- uneven inputs
+
+    def join_hook(self, **kwargs):
+        return _StepOfOthers(self)
+
+    @property
+    def join_device(self):
+        return self.param_groups[0]["params"][0].device
+
+    @property
+    def join_process_group(self):
+        return self.process_group
 
     # ---- state
 
