@@ -81,7 +81,7 @@ def handled(torch, rank):
     found["refused"] = [
         message(lambda: fully_shard(torch.nn.ModuleList([torch.nn.Linear(1, 1)])), ValueError),
         message(lambda: fully_shard(half), AssertionError),
-        message(lambda: fully_shard(one, reshard_after_forward=2), NotImplementedError),
+        message(lambda: fully_shard(one, reshard_after_forward=3), ValueError),
         message(lambda: net[2].forward(torch.ones(1, 11)), TypeError),
         message(lambda: net.set_modules_to_backward_prefetch([one]), ValueError),
     ]
@@ -503,7 +503,7 @@ def test_by_hand():
         assert handled["frozen"] == handled["unused"] == [True, True] and handled["tied"]
         for text, part in zip(
             handled["refused"],
-            ("do not implement forward", "be applied to a module once", "say True or False",
+            ("do not implement forward", "be applied to a module once", "a factor of 2, not 3",
              "mixed torch.Tensor and DTensor", "Expects FSDPModule", "doesn't support scalar"),
             strict=True,
         ):  # fmt: skip

@@ -6,92 +6,16 @@ from ..._types import device as device_type
 from ...nn.modules.container import ModuleDict, ModuleList
 from ...nn.modules.module import Module
 from .._group import world
+from .._placements import Shard
 from .._start import init_process_group, is_initialized
 from ..device_mesh import init_device_mesh
+from ._module import FSDPModule, UnshardHandle  # noqa: F401, programs import it from here
 from ._param import ShardedParam
-from ._param_group import ParamGroup
+from ._param_group import ParamGroup, checked_frees
 from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from ._state import State, state_of
 
 _DTYPES, _ON_DEVICE = MixedPrecisionPolicy(), OffloadPolicy()
-
-
-class UnshardHandle:
-    """What `unshard(async_op=True)` returns."""
-
-    def __init__(self, group):
-        self._group = group
-
-    def wait(self):
-        """Returns when the module has its whole parameters."""
-        self._group.gather()
-
-
-class FSDPModule:
-    """What a module can do besides, once `fully_shard` was called on it."""
-
-    def __deepcopy__(self, memo):
-        raise AssertionError("FSDP does not support deepcopy. Please use state dict for "
-                             "serialization.")  # fmt: skip
-
-    def _states(self, recurse):
-        modules = self.modules() if recurse else [self]
-        return [s for s in dict.fromkeys(map(state_of, modules)) if s is not None]
-
-    def _set(self, name, value, recurse):
-        for state in self._states(recurse):
-            setattr(state.group, name, bool(value))
-
-    def unshard(self, async_op=False):
-        """Gathers this module's parameters, not those of modules below that have groups of their
-        own; with `async_op` the handle's `wait` does the rest."""
-        group = state_of(self).group
-        group.begin_gather()
-        if async_op:
-            return UnshardHandle(group)
-        group.gather()
-        return None
-
-    def reshard(self):
-        """Frees the whole parameters; the module has the parts again."""
-        state_of(self).group.free()
-
-    def set_requires_gradient_sync(self, requires_gradient_sync, *, recurse=True):
-        """Whether backward reduces gradients; until it does they are summed up, whole."""
-        self._set("reduces", requires_gradient_sync, recurse)
-
-    def set_requires_all_reduce(self, requires_all_reduce, *, recurse=True):
-        """Of a mesh of two dimensions: whether gradients are averaged over the copies, too."""
-        self._set("reduces_copies", requires_all_reduce, recurse)
-
-    def set_is_last_backward(self, is_last_backward):
-        """Said for torch's sake: every backward finishes its reductions."""
-
-    def set_reshard_after_forward(self, reshard_after_forward, recurse=True):
-        """Whether parameters are freed between forward and backward."""
-        for state in self._states(recurse):
-            state.automatic = False
-            state.group.frees_after_forward = bool(reshard_after_forward)
-
-    def set_reshard_after_backward(self, reshard_after_backward, *, recurse=True):
-        """Whether parameters are freed after backward."""
-        self._set("frees_after_backward", reshard_after_backward, recurse)
-
-    def set_modules_to_forward_prefetch(self, modules):
-        """What is gathered ahead when this module's forward begins, in place of the module that
-        came next the last time."""
-        state_of(self).ahead = _states_of(modules)
-
-    def set_modules_to_backward_prefetch(self, modules):
-        """The same of backward."""
-        state_of(self).ahead_backward = _states_of(modules)
-
-
-def _states_of(modules):
-    for module in modules:
-        if not isinstance(module, FSDPModule):
-            raise ValueError(f"Expects FSDPModule but got {type(module)}: {module}")
-    return [state_of(module) for module in modules]
 
 
 _classes = {}  # class of a module -> the same that is an FSDPModule
@@ -151,32 +75,50 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
     ranks; those below it that were given to `fully_shard` before have theirs by themselves.
 
     `reshard_after_forward`: free the whole parameters after forward and gather them again for
-    backward; by default all modules do but the outermost. On a mesh of two dimensions, parameters
-    are cut along the second and copied along the first."""
+    backward; by default all modules do but the outermost. A number of ranks: groups of so many,
+    near each other, keep them whole between them. `shard_placement_fn(parameter)`: the `Shard(dim)`
+    by which it is cut, None for the first dimension. On a mesh of two dimensions, parameters are
+    cut along the second and copied along the first."""
     modules = [module] if isinstance(module, Module) else list(module)
     _checked(modules)
-    if shard_placement_fn is not None:
-        raise NotImplementedError("fully_shard: shard_placement_fn is unsupported; parameters are "
-                                  "cut along their first dimension")  # fmt: skip
-    if reshard_after_forward is not None and not isinstance(reshard_after_forward, bool):
-        raise NotImplementedError(
-            f"fully_shard: reshard_after_forward={reshard_after_forward} is unsupported; say True "
-            "or False"
-        )
     mesh = _mesh(mesh)
+    frees = checked_frees(reshard_after_forward, mesh.size(-1))
     kind = mesh.device_type
     device = device_type(kind, cuda.current_device()) if kind == "cuda" else device_type(kind)
     places, below = _found(modules, ignored_params or set())
     offload = offload_policy if isinstance(offload_policy, CPUOffloadPolicy) else None
-    params = [ShardedParam(p, at, mesh, device, offload) for p, at in places.items()]
+    dims = [_dim(p, shard_placement_fn) for p in places]
+    params = [
+        ShardedParam(p, at, mesh, device, offload, dim)
+        for (p, at), dim in zip(places.items(), dims)
+    ]
     _moved_buffers(below, device)
     state = State(modules, ParamGroup(params, mesh, device, mp_policy), mp_policy)
     if reshard_after_forward is not None:
         state.automatic = False
-        state.group.frees_after_forward = reshard_after_forward
+        state.group.set_frees_after_forward(frees)
     for part in modules:
         _join(part, state)
     return module
+
+
+def _dim(parameter, placement_of):
+    """The dimension along which a parameter is cut."""
+    found = None if placement_of is None else placement_of(parameter)
+    if found is None:
+        return 0
+    if not isinstance(found, Shard):
+        raise ValueError(
+            f"Invalid shard_placement_fn result: {found}\n  expected Shard(dim) or None; a mesh of "
+            "a parameter's own is unsupported"
+        )
+    dims = parameter.dim()
+    if not -dims <= found.dim < dims:
+        raise ValueError(
+            f"shard_placement_fn: {found} of a parameter of shape {tuple(parameter.shape)} is out "
+            "of range"
+        )
+    return found.dim % dims
 
 
 def _join(module, state):

@@ -1,11 +1,14 @@
-"""A parameter that `fully_shard` manages: cut along its first dimension, this rank's part always
-there, the whole only between `put` and `free`.
+"""A parameter that `fully_shard` manages: cut along a dimension, the first unless the program says
+otherwise, this rank's part always there, the whole only between `put` and `free`. `rows` lie along
+that dimension.
 
 A parameter that tensor parallelism has laid over the ranks already counts as whole where a rank has
 its part of that; the part that is left is cut twice.
 
 Invariant: the module has the whole parameter where there is one, else the part. The whole is one
 and the same leaf for good, so that a backward finds the values again that its forward has saved."""
+
+import math
 
 from ..._torch import empty
 from ...autograd import no_grad
@@ -18,11 +21,12 @@ from ..tensor._layout import Layout, Replicate, Shard, piece
 class ShardedParam:
     """One parameter, under all names that the modules have for it."""
 
-    def __init__(self, parameter, places, mesh, device, offload):
+    def __init__(self, parameter, places, mesh, device, offload, dim=0):
         self.laid = parameter if isinstance(parameter, DTensor) else None
-        over = Layout(mesh, (Replicate(),) * (mesh.ndim - 1) + (Shard(0),), tuple(parameter.shape))
+        cut = (Replicate(),) * (mesh.ndim - 1) + (Shard(dim),)
+        over = Layout(mesh, cut, tuple(parameter.shape))
         if self.laid is not None:
-            over = _cut_twice(parameter._layout, mesh)
+            over = _cut_twice(parameter._layout, mesh, dim)
             parameter = parameter._local_tensor
         self.places, self.shape = places, tuple(parameter.shape)
         if not self.shape:
@@ -31,11 +35,18 @@ class ShardedParam:
                 f"{self.name()} to a 1D tensor with numel equal to 1."
             )
         ranks, rank = mesh.size(-1), mesh.get_local_rank(-1)
-        self.first, rows = piece(self.shape[0], ranks, rank)
-        self.rows = -(-self.shape[0] // ranks)  # of each rank, the last ones' padded
-        self.row = parameter[0].numel() if self.shape[0] else 0
+        self.dim, self.count = dim, self.shape[dim]
+        if dim and self.count % ranks:
+            raise NotImplementedError(
+                f"FSDP does not support uneven sharding on dim {dim}: "
+                f"{parameter.shape} (world size: {ranks})"
+            )
+        self.first, rows = piece(self.count, ranks, rank)
+        self.rows = -(-self.count // ranks)  # of each rank, the last ones' padded
+        self.row_shape = self.shape[:dim] + self.shape[dim + 1 :]
+        self.row = math.prod(self.row_shape) if self.count else 0
         self.padded = self.rows * self.row
-        local = parameter.detach().narrow(0, self.first, rows)
+        local = parameter.detach().narrow(dim, self.first, rows)
         local = (local if local.is_meta else local.to(device)).clone()
         if offload is not None and not local.is_meta:
             local = local.cpu()
@@ -73,11 +84,19 @@ class ShardedParam:
 
     def local(self):
         """This rank's rows, in one dimension."""
-        return self.part._local_tensor.detach().reshape(-1)
+        return self.by_rows(self.part._local_tensor.detach()).reshape(-1)
+
+    def by_rows(self, value):
+        """A tensor with its rows in front."""
+        return value.movedim(self.dim, 0) if self.dim else value
+
+    def as_shaped(self, rows):
+        """The same the other way round, in memory of its own shape."""
+        return rows.movedim(0, self.dim).contiguous() if self.dim else rows
 
     def put(self, rows):
         """The whole parameter, given the rows of all ranks."""
-        values = rows[: self.shape[0]]
+        values = self.as_shaped(rows[: self.count])
         if self.whole is None:
             self.whole = Parameter(values, self.part.requires_grad)
         else:
@@ -100,9 +119,9 @@ class ShardedParam:
     def take_back(self):
         """Makes this rank's rows of the whole the part."""
         local = self.part._local_tensor
-        first = min(self.first, self.shape[0])
+        first, rows = min(self.first, self.count), local.shape[self.dim]
         with no_grad():
-            local.detach().copy_(self.whole.detach().narrow(0, first, local.shape[0]))
+            local.detach().copy_(self.whole.detach().narrow(self.dim, first, rows))
 
     def taken_gradient(self, dtype):
         """The whole gradient since the last reduction, which the parameter then has no longer; None
@@ -122,14 +141,15 @@ class ShardedParam:
     def give(self, reduced):
         """Adds this rank's rows of the reduced gradient to that of the part."""
         local = self.part._local_tensor
-        grad = reduced[: local.numel()].view(local.shape).to(local.device, local.dtype)
+        rows = reduced[: local.numel()].view(local.shape[self.dim], *self.row_shape)
+        grad = self.as_shaped(rows).to(local.device, local.dtype)
         if self.part.grad is None:
             self.part.grad = self.part._with_local(grad)
         else:
             self.part.grad._local_tensor.add_(grad)
 
 
-def _cut_twice(laid, mesh):
+def _cut_twice(laid, mesh, dim):
     """The layout of a parameter that lies over one dimension of a mesh and is cut along another."""
     over, root = laid.mesh, mesh._get_root_mesh()
     if mesh.ndim != 1 or over.ndim != 1 or over._get_root_mesh() is not root or over == mesh:
@@ -142,4 +162,4 @@ def _cut_twice(laid, mesh):
     names = over.mesh_dim_names + mesh.mesh_dim_names
     dims, groups = [(root._dim(name),) for name in names], [over.get_group(), mesh.get_group()]
     both = DeviceMesh._of(root, dims, names, groups)
-    return Layout(both, (*laid.placements, Shard(0)), laid.shape)
+    return Layout(both, (*laid.placements, Shard(dim)), laid.shape)

@@ -23,8 +23,9 @@ class Job:
         self.order, self.last = [], []  # states as their forwards ran: now, and the time before
         self.reductions, self.ends = [], False
 
-    def finish_reductions(self):
-        while self.reductions:
+    def finish_reductions(self, most=0):
+        """Until no more than so many are under way."""
+        while len(self.reductions) > most:
             self.reductions.pop(0).finish()
 
     def abandon(self):
@@ -41,7 +42,7 @@ class Job:
         for state in reversed(self.order or self.states):
             state.after_backward()
         for state in self.states:
-            state.after_backward()
+            state.after_backward(last=True)
         self.finish_reductions()
         for state in self.states:
             state.phase, state.calls = IDLE, 0
@@ -55,6 +56,7 @@ class State:
         self.modules, self.group, self.policy = modules, group, policy
         self.job, self.phase = None, IDLE
         self.ahead, self.ahead_backward = None, None  # what the program wants gathered ahead
+        self.stepped = None  # an event that the program waits for
         self.calls = 0  # of forward, whose backward is to come
         self.automatic = True  # whether it is freed after forward unless it is the root
 
@@ -82,6 +84,9 @@ class State:
             return args, kwargs
         if job.root is self:
             job.last, job.order = job.order or job.last, []
+            if self.stepped is not None:
+                self.stepped.wait()
+                self.stepped = None
         self.phase = FORWARD
         self.group.gather()
         for state in self._next(self.ahead, job.last, 1):
@@ -121,7 +126,7 @@ class State:
             if self not in job.order:
                 job.order.append(self)
             if self.group.frees_after_forward or not records:
-                self.group.free()
+                self.group.free(until_backward=records)
             if job.root is self:
                 for state in job.states:  # gathered ahead by an order that has changed
                     state.group.end_gather()
@@ -159,17 +164,21 @@ class State:
             job.ends = True
             Variable._execution_engine.queue_callback(job.end_backward)
         first, self.phase = self.phase != BACKWARD, BACKWARD
-        self.group.gather()
+        if self.group.gathers_in_backward:
+            self.group.gather(in_backward=True)
         if first:
             for state in self._next(self.ahead_backward, job.order, -1):
-                if state.phase != BACKWARD:
-                    state.group.begin_gather()
+                if state.phase != BACKWARD and state.group.gathers_in_backward:
+                    state.group.begin_gather(in_backward=True)
         return grad
 
-    def after_backward(self):
-        """Its gradients are all there."""
+    def after_backward(self, last=False):
+        """Its gradients are all there; those that other ranks may not have wait for the end, whose
+        order is the same on all."""
+        if self.group.reduces_unused and not last:
+            return
         if any(p.whole is not None and p.whole.grad is not None for p in self.group.params):
-            self.job.finish_reductions()  # it went on until here, and has a buffer
+            self.job.finish_reductions(self.group.buffers - 1)  # each has a buffer
         self.job.reductions += self.group.begin_reduce()
 
 
