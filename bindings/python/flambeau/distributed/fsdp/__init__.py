@@ -5,12 +5,14 @@ from . import _first_form
 from ._first_form import *  # noqa: F403
 from ._fully_shard import fully_shard, register_fsdp_forward_method
 from ._module import FSDPModule, UnshardHandle, share_comm_ctx
+from ._optim_states import OptimStateKeyType
 from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from .fully_sharded_data_parallel import FullyShardedDataParallel
 
 __all__ = [
     *_first_form.__all__,
     *"CPUOffloadPolicy FSDPModule FullyShardedDataParallel MixedPrecisionPolicy".split(),
-    *"OffloadPolicy UnshardHandle fully_shard register_fsdp_forward_method share_comm_ctx".split(),
+    *"OffloadPolicy OptimStateKeyType UnshardHandle fully_shard".split(),
+    *"register_fsdp_forward_method share_comm_ctx".split(),
 ]
-__getattr__ = _loader(globals(), {}, "wrap")
+__getattr__ = _loader(globals(), {}, "sharded_grad_scaler wrap")

@@ -11,7 +11,7 @@ __all__ = (
     "BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig "
     "LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig "
     "ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig "
-    "StateDictType"
+    "StateDictSettings StateDictType"
 ).split()
 
 
@@ -78,18 +78,36 @@ class ShardedStateDictConfig(StateDictConfig):
     """DTensors."""
 
 
-STATES_WHY = (
-    "optimizers have the parameters themselves; torch.distributed.checkpoint.state_dict has "
-    "get_optimizer_state_dict and set_optimizer_state_dict, whole with full_state_dict=True"
-)
+@dataclass
+class OptimStateDictConfig:
+    """Whether an optimizer's tensors are moved to host memory."""
+
+    offload_to_cpu: bool = True
+
+
+@dataclass
+class FullOptimStateDictConfig(OptimStateDictConfig):
+    """Whole tensors, on rank 0 only where asked."""
+
+    rank0_only: bool = False
+
+
+@dataclass
+class ShardedOptimStateDictConfig(OptimStateDictConfig):
+    """DTensors."""
+
+
+@dataclass
+class StateDictSettings:
+    """What `set_state_dict_type` says of a wrapper's state dicts."""
+
+    state_dict_type: StateDictType
+    state_dict_config: StateDictConfig
+    optim_state_dict_config: OptimStateDictConfig
+
+
+WRAPPERS = "_fsdp_wrapped_module", "_checkpoint_wrapped_module"  # that states do not name
 LOCAL_WHY = "parameters are DTensors; SHARDED_STATE_DICT and ShardedStateDictConfig have them"
-_REFUSED = {
-    "LocalStateDictConfig(StateDictConfig)": LOCAL_WHY,
-    "OptimStateDictConfig LocalOptimStateDictConfig(OptimStateDictConfig) "
-    "FullOptimStateDictConfig(OptimStateDictConfig) "
-    "ShardedOptimStateDictConfig(OptimStateDictConfig)": STATES_WHY,
-}
-for _words, _why in _REFUSED.items():
-    globals().update(
-        _refused.names("torch.distributed.fsdp", _words, _why, StateDictConfig=StateDictConfig)
-    )
+_WORDS = "LocalStateDictConfig(StateDictConfig) LocalOptimStateDictConfig(OptimStateDictConfig)"
+_BASES = {"StateDictConfig": StateDictConfig, "OptimStateDictConfig": OptimStateDictConfig}
+globals().update(_refused.names("torch.distributed.fsdp", _WORDS, LOCAL_WHY, **_BASES))

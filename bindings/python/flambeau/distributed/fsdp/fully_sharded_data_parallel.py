@@ -4,40 +4,40 @@ names."""
 
 import contextlib
 
-from ... import _refused, cuda
+from ... import cuda
+from ..._torch import empty_like, tensor
 from ..._types import device as device_type
 from ...autograd import no_grad
 from ...nn.modules.module import Module
 from ...nn.utils.clip_grad import clip_grad_norm_
-from .._collectives import broadcast
-from .._group import group_of, world
+from .._collectives import all_gather, broadcast
+from .._group import get_process_group_ranks, group_of, world
+from .._sealed import carrier
+from .._subgroups import new_group
 from ..device_mesh import DeviceMesh
 from ..tensor._distribute import distribute_tensor
 from ..tensor._dtensor import DTensor
 from ._first_form import *  # noqa: F403, what programs import from here
 from ._first_form import (
-    LOCAL_WHY,
-    STATES_WHY,
+    FullOptimStateDictConfig,
     FullStateDictConfig,
-    ShardedStateDictConfig,
     ShardingStrategy,
     StateDictType,
 )
 from ._fully_shard import FSDPModule, fully_shard
+from ._optim_states import OptimStateKeyType, plain_name, to_host  # noqa: F401
 from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+from ._state_types import OptimStates, StateTypes
 from .wrap import shard_below
 
-_INNER = "_fsdp_wrapped_module."  # what names of modules and parameters have, states have not
-_REFUSED = {
-    "optim_state_dict optim_state_dict_to_load full_optim_state_dict sharded_optim_state_dict "
-    "scatter_full_optim_state_dict shard_full_optim_state_dict flatten_sharded_optim_state_dict "
-    "rekey_optim_state_dict": STATES_WHY,
-    "get_state_dict_type": "set_state_dict_type returns what the type and its options were",
-}
+_INNER = "_fsdp_wrapped_module."  # what names of modules have, states have not
+_NAMES = "replicate", "shard"
+_WHOLE = ShardingStrategy.NO_SHARD
 _HYBRID = ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2
+_KEEP = _WHOLE, ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2
 
 
-class FullyShardedDataParallel(Module):
+class FullyShardedDataParallel(Module, StateTypes, OptimStates):
     """A module whose parameters lie over the ranks, and with `auto_wrap_policy` those of modules
     below it by themselves."""
 
@@ -60,9 +60,10 @@ class FullyShardedDataParallel(Module):
             _copy_from_first(module, mesh)
         self._fsdp_wrapped_module = module
         self._kind, self._config = StateDictType.FULL_STATE_DICT, FullStateDictConfig()
+        self._optim_config = FullOptimStateDictConfig()
         self.register_load_state_dict_pre_hook(_before_load)
         self.register_load_state_dict_post_hook(_after_load)
-        keeps = strategy in (ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2)
+        keeps = strategy in _KEEP
         options = {
             "mesh": mesh,
             "reshard_after_forward": False if keeps else None,
@@ -106,52 +107,6 @@ class FullyShardedDataParallel(Module):
 
     # ---- states
 
-    @staticmethod
-    def set_state_dict_type(module, state_dict_type, state_dict_config=None,
-                            optim_state_dict_config=None):  # fmt: skip
-        """What state dicts of this module, and of those below it, are from now on; returns what its
-        own were."""
-        if state_dict_type is StateDictType.LOCAL_STATE_DICT:
-            raise NotImplementedError(f"StateDictType.LOCAL_STATE_DICT is unsupported: {LOCAL_WHY}")
-        if optim_state_dict_config is not None:
-            raise NotImplementedError(f"optim_state_dict_config is unsupported: {STATES_WHY}")
-        wrappers = FullyShardedDataParallel.fsdp_modules(module)
-        if not wrappers:
-            raise TypeError(f"expected a FullyShardedDataParallel, got {type(module).__name__}")
-        full = state_dict_type is StateDictType.FULL_STATE_DICT
-        before = wrappers[0]._kind, wrappers[0]._config
-        default = FullStateDictConfig() if full else ShardedStateDictConfig()
-        for one in wrappers:
-            one._kind, one._config = state_dict_type, state_dict_config or default
-        return before
-
-    @staticmethod
-    @contextlib.contextmanager
-    def state_dict_type(module, state_dict_type, state_dict_config=None,
-                        optim_state_dict_config=None):  # fmt: skip
-        """A block in which state dicts are of this type."""
-        given = module, state_dict_type, state_dict_config, optim_state_dict_config
-        before = [
-            (one, one._kind, one._config) for one in FullyShardedDataParallel.fsdp_modules(module)
-        ]
-        FullyShardedDataParallel.set_state_dict_type(*given)
-        try:
-            yield
-        finally:
-            for one, kind, config in before:
-                one._kind, one._config = kind, config
-
-    @staticmethod
-    def fsdp_modules(module, root_only=False):
-        """The wrappers among this module and those below it; with `root_only` those that no other
-        one is above."""
-        if root_only and isinstance(module, FullyShardedDataParallel):
-            return [module]
-        if root_only:
-            below = [FullyShardedDataParallel.fsdp_modules(m, True) for m in module.children()]
-            return list(dict.fromkeys(one for found in below for one in found))
-        return [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
-
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """The module's, whole on all ranks, or as the state dict type says; a collective."""
         if args:
@@ -165,7 +120,7 @@ class FullyShardedDataParallel(Module):
             if full and isinstance(value, DTensor):
                 value = value.full_tensor().detach()
             if self._config.offload_to_cpu and hasattr(value, "cpu"):
-                value = value.cpu()
+                value = to_host(value)
             found[key] = value
         if full and getattr(self._config, "rank0_only", False) and world().rank():
             for key in [key for key in found if key not in others]:
@@ -201,11 +156,6 @@ class FullyShardedDataParallel(Module):
                 state.group.free()
 
 
-for _words, _why in _REFUSED.items():
-    for _name, _refuse in _refused.names(FullyShardedDataParallel.__name__, _words, _why).items():
-        setattr(FullyShardedDataParallel, _name, staticmethod(_refuse))
-
-
 def _states(module):
     """Those of `fully_shard` at and below a module."""
     return [s for m in module.modules() if isinstance(m, FSDPModule) for s in m._states(False)]
@@ -216,7 +166,7 @@ def _laid(wrapper, state_dict):
     for state in _states(wrapper):
         state.group.free()
     inner = wrapper._fsdp_wrapped_module.named_parameters(remove_duplicate=False)
-    mine, laid = {name.replace(_INNER, ""): p for name, p in inner}, {}
+    mine, laid = {plain_name(name): p for name, p in inner}, {}
     for key, value in state_dict.items():
         own = mine.get(key)
         if isinstance(own, DTensor) and not isinstance(value, DTensor):
@@ -247,26 +197,39 @@ def _device(device_id):
 
 def _mesh(strategy, group, mesh, module, device_id):
     """The mesh over the ranks, of two dimensions where parts have copies."""
-    if strategy is ShardingStrategy.NO_SHARD:
-        raise NotImplementedError(
-            "ShardingStrategy.NO_SHARD is unsupported; use nn.parallel.DistributedDataParallel"
-        )
-    if strategy in _HYBRID:
-        if mesh is None or mesh.ndim != 2:
-            raise NotImplementedError(
-                f"{strategy} without a device_mesh of two dimensions is unsupported; give "
-                "init_device_mesh(device, (copies, parts))"
-            )
-        return mesh
-    if mesh is not None:
-        return mesh
     if device_id is not None:
         kind = _device(device_id).type
     else:
         first = next(module.parameters(), None)
         on_gpu = first is not None and first.is_cuda
         kind = "cuda" if on_gpu or cuda.is_available() else "cpu"
+    if strategy in _HYBRID:
+        if mesh is not None and mesh.ndim == 2:
+            return mesh
+        if isinstance(group, (tuple, list)) and len(group) == 2:
+            return _of_pair(*group, kind)
+        raise ValueError(
+            f"{strategy} needs a device_mesh of two dimensions, "
+            "init_device_mesh(device, (copies, parts)), or process_group=(group of the parts, "
+            "group of the copies)"
+        )
+    if strategy is _WHOLE:
+        whole = group_of(group, "FullyShardedDataParallel") if mesh is None else mesh.get_group()
+        alone = new_group([world().rank()], use_local_synchronization=True)
+        lines = [[rank] for rank in get_process_group_ranks(whole)]
+        return DeviceMesh.from_group([whole, alone], kind, lines, mesh_dim_names=_NAMES)
+    if mesh is not None:
+        return mesh
     return DeviceMesh.from_group(group_of(group, "FullyShardedDataParallel"), kind)
+
+
+def _of_pair(parts, copies, kind):
+    """The mesh of a group whose ranks have the parts and of one whose ranks have the same part."""
+    own = tensor(get_process_group_ranks(parts), device=carrier(copies))
+    lines = [empty_like(own) for _ in range(copies.size())]
+    all_gather(lines, own, copies)
+    lines = [line.tolist() for line in lines]
+    return DeviceMesh.from_group([copies, parts], kind, lines, mesh_dim_names=_NAMES)
 
 
 @no_grad()

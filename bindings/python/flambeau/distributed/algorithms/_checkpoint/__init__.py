@@ -1,0 +1,1 @@
+"""Modules whose activations are computed anew or kept in host memory."""
