@@ -1,5 +1,6 @@
 """`torch.distributed._composable`: functions that change a module and leave its class."""
 
 from ..fsdp import fully_shard
+from .replicate import replicate
 
-__all__ = ["fully_shard"]
+__all__ = ["fully_shard", "replicate"]

@@ -14,8 +14,7 @@ from . import _join, _sync
 from .scatter_gather import as_device, scatter_kwargs
 
 _UNSUPPORTED = (
-    "delay_all_reduce_named_params param_to_hook_all_reduce mixed_precision device_mesh "
-    "bucket_cap_mb_list"
+    "delay_all_reduce_named_params param_to_hook_all_reduce mixed_precision bucket_cap_mb_list"
 ).split()
 # Say how to be faster, and change no gradient.
 _HINTS = "skip_all_reduce_unused_params batched_grad_copy lazy_bucket_allocation".split()
@@ -30,14 +29,18 @@ class DistributedDataParallel(Module, Joinable):
     def __init__(self, module, device_ids=None, output_device=None, dim=0, broadcast_buffers=None,
                  init_sync=True, process_group=None, bucket_cap_mb=None,
                  find_unused_parameters=False, check_reduction=False, gradient_as_bucket_view=False,
-                 static_graph=False, *, forward_sync_buffers=None, **more):  # fmt: skip
+                 static_graph=False, *, device_mesh=None, forward_sync_buffers=None,
+                 **more):  # fmt: skip
         super().__init__()
         Joinable.__init__(self)
         _refuse(more)
+        if device_mesh is not None:
+            process_group, self.device_mesh = _group_of(device_mesh, process_group), device_mesh
         self.process_group = dist.group.WORLD if process_group is None else process_group
         self._ranks = dist.get_world_size(process_group)  # says it where there is no group
         self.parameters_to_ignore = set(getattr(module, _IGNORED, ()))
         mine = [(n, p) for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
+        _check_whole(mine)
         devices = _checked_devices(
             [p for _, p in mine if p.requires_grad], device_ids, output_device
         )
@@ -102,8 +105,12 @@ class DistributedDataParallel(Module, Joinable):
     # ---- steps
 
     def forward(self, *inputs, **kwargs):
-        recording = is_grad_enabled()
-        joins = self._join_config.enable
+        inputs, kwargs = self._pre_forward(*inputs, **kwargs)
+        return self._post_forward(self.module(*inputs, **kwargs))
+
+    def _pre_forward(self, *inputs, **kwargs):
+        """What comes before the module's forward; its arguments."""
+        joins, self._recording = self._join_config.enable, is_grad_enabled()
         if joins:
             _join.step(self, Join.notify_join_context(self))
         api.ddp_prepare_forward(self._ddp)  # refuses what came before, so nobody waits for it
@@ -111,9 +118,12 @@ class DistributedDataParallel(Module, Joinable):
             self._sync_buffers(0)
         if self.device_ids:
             given, named = scatter_kwargs(inputs, kwargs, self.device_ids, self.dim)
-            inputs, kwargs = (given[0], named[0]) if given else ((), {})
-        result = self.module(*inputs, **kwargs)
-        self.require_forward_param_sync = recording and self._synchronizing
+            return (given[0], named[0]) if given else ((), {})
+        return inputs, kwargs
+
+    def _post_forward(self, result):
+        """What comes after it; its result."""
+        self.require_forward_param_sync = self._recording and self._synchronizing
         searched = self.find_unused_parameters and not self.static_graph
         api.ddp_prepare_backward(self._ddp, _sync.tensors_in(result) if searched else ())
         return result
@@ -221,6 +231,25 @@ def _refuse(options):
             )
         if value is not None:
             raise NotImplementedError(f"DistributedDataParallel: {name} is unsupported")
+
+
+def _group_of(mesh, group):
+    if group is not None:
+        raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+    if mesh.ndim != 1:
+        raise RuntimeError(f"Only 1D device mesh is supported, but got {mesh}.")
+    return mesh.get_group(0)
+
+
+def _check_whole(parameters):
+    for name, p in parameters:
+        if hasattr(p, "_local_tensor"):
+            raise NotImplementedError(
+                f"DistributedDataParallel: the parameter '{name}' lies over ranks ({p.placements} "
+                f"of {p.device_mesh!r}), which is unsupported\n  "
+                "torch.distributed.fsdp.fully_shard(module, mesh=...) over the mesh's other "
+                "dimension reduces gradients of tensor-parallel modules"
+            )
 
 
 def _checked_devices(parameters, device_ids, output_device):
