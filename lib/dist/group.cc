@@ -211,11 +211,11 @@ void Group::wait_for_members() const {
     const std::string lost = world_->lost_among(ranks_);
     const bool late = Clock::now() >= until;
     if (lost.empty() && !late) continue;
-    throw Error(lost.empty() ? Code::collective_timeout : Code::peer_lost,
-                cat_text("the group \"", options_.name, "\" of ", size(),
-                         " other ranks was not made"),
-                cat_text("timeout ", options_.timeout.count() / 1000.0, " s", lost),
-                "see that its ranks make it, too, in the same order");
+    throw Error(
+        lost.empty() ? Code::collective_timeout : Code::peer_lost,
+        cat_text("the group \"", options_.name, "\" of ", size(), " other ranks was not made"),
+        cat_text("timeout ", options_.timeout.count() / 1000.0, " s", lost),
+        "see that its ranks make it, too, in the same order");
   }
 }
 

@@ -108,7 +108,7 @@ class Group final : public RefCounted {
   void destroy() noexcept override;
   void check_process() const;
   void connect(const Group* parent);
-  void tell_others() const;   // who is not in it, that this rank has come
+  void tell_others() const;  // who is not in it, that this rank has come
   void wait_for_members() const;
   void* communicator_of(const flam_dist_provider& provider, void* parent);
   uint64_t next_call(const What& what);
@@ -125,8 +125,7 @@ class Group final : public RefCounted {
   void work();  // the group's thread
   void note(const Task& task);
   // While a thread waits for a transfer.
-  void note_pair(const What* what, const char* place,
-                 std::chrono::steady_clock::time_point begun);
+  void note_pair(const What* what, const char* place, std::chrono::steady_clock::time_point begun);
   [[noreturn]] void explain(uint64_t sequence, const What& what, Millis timeout,
                             flam_dist_result result, const char* why);
   void throw_if_over() const;

@@ -42,7 +42,7 @@ std::vector<Line> lines_of(const std::string& message) {
   return found;
 }
 
-// What a message says of the group, and in which others its rank waits; empty where it says nothing.
+// What a message says of the group, and in which others its rank waits; empty: nothing.
 std::string said_of(const Group& group, const std::string& message) {
   std::string own, others;
   for (const Line& line : lines_of(message)) {

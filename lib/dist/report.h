@@ -28,7 +28,7 @@ bool same_call(const std::string& a, const std::string& b);
 
 // Of a transfer that this long had no answer other ranks are asked.
 inline constexpr double kWaitsInVain = 1.5;
-// Where that rank, by its message, waits for this one, in vain as this one does: both, for a report.
+// Where that rank, by its message, waits for this one in vain, as this one does: both of them.
 std::optional<std::string> crossed(const Group& group, const Transfer& own, int peer,
                                    const std::string& message);
 

@@ -296,8 +296,8 @@ TEST(Group, NamesTransfersThatNeverMeetLongBeforeTheDeadline) {
       2,
       [](Group& g) {
         const Tensor x = ops::ones(Dims{g.rank() ? 5 : 3});
-        const Ref<Work> meets = g.rank() ? recv(g, ops::ones(Dims{2}), 0, 7)
-                                         : send(g, ops::ones(Dims{2}), 1, 7);
+        const Ref<Work> meets =
+            g.rank() ? recv(g, ops::ones(Dims{2}), 0, 7) : send(g, ops::ones(Dims{2}), 1, 7);
         meets->wait();
         (g.rank() ? recv(g, x, 0, 0) : send(g, x, 1, 0))->wait();
       },

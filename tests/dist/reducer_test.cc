@@ -268,8 +268,8 @@ TEST(Reducer, RefusesModelsThatDiffer) {
 TEST(Reducer, RefusesParametersOfOneShapeInAnotherOrder) {
   on_ranks(2, [](Ref<Group> g) {
     const std::vector<Tensor> w{parameter(2), parameter(2)};
-    const std::vector<std::string> names = g->rank() ? std::vector<std::string>{"b", "a"}
-                                                     : std::vector<std::string>{"a", "b"};
+    const std::vector<std::string> names =
+        g->rank() ? std::vector<std::string>{"b", "a"} : std::vector<std::string>{"a", "b"};
     const std::string text = message_of([&] {
       make_ref<Reducer>(g, Reducer::Named{names, w}, std::vector<Tensor>(), ReducerOptions());
     });

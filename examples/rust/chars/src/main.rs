@@ -1,7 +1,7 @@
 //! Learns to write, one character after the other, from a text file; saves what it learned, reads
 //! it back into a new model, and writes: the Rust form of `examples/c/chars.c`, which reads the
-//! same weights. The model is an LSTM of two layers; a character is a byte. It learns from README.md
-//! where the repository's root is the current directory, else from `--text`.
+//! same weights. The model is an LSTM of two layers; a character is a byte. It learns from
+//! README.md where the repository's root is the current directory, else from `--text`.
 
 mod model;
 mod options;

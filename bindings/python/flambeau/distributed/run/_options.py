@@ -45,7 +45,7 @@ class _Parser(ArgumentParser):
         self.exit(
             2,
             f"{self.prog}: error: {message}\n"
-            f"  {self.prog} --nproc-per-node 2 train.py starts a script; --help lists the options\n",
+            f"  {self.prog} --nproc-per-node 2 train.py starts a script; --help says the rest\n",
         )
 
 
