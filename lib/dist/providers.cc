@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* kAdaptor[] = {"libflambeau_gloo.so"};
 constexpr const char* kFix =
-    "build flambeau where Gloo is: apt-get install libgloo-dev && make build; or run one process";
+    "build flambeau where Gloo is: apt-get install libgloo-dev && make build, and for a wheel name "
+    "that build's folder in LD_LIBRARY_PATH; or run one process";
 
 using Entry = const flam_dist_provider* (*)();
 
