@@ -63,10 +63,20 @@ def _wait_for_each(works):
         then(work)
 
 
-class GroupMember:
+class _Member(type):
+    @property
+    def WORLD(cls):
+        """The default group; None where there is none."""
+        return _groups.world
+
+    @WORLD.setter
+    def WORLD(cls, group):
+        _groups.world = group
+
+
+class GroupMember(metaclass=_Member):
     """What `new_group` returns on ranks that are not in the group."""
 
-    WORLD = None
     NON_GROUP_MEMBER = -100
 
 

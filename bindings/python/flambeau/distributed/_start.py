@@ -2,10 +2,11 @@
 
 import atexit
 import os
+import socket
 
 from .._errors import DistNetworkError, FileError
 from .._gen import api
-from . import _mpi
+from . import _group_calls, _mpi  # noqa: F401, the former gives groups their methods
 from ._backend import Backend
 from ._group import (
     ProcessGroup,
@@ -37,6 +38,21 @@ def _on_this_machine(init_method, store):
     else:
         host = None
     host = "localhost" if host is None else host.strip("[]").lower()
+    return _is_loopback(host) or _means_loopback(host)
+
+
+def _means_loopback(host):
+    """Whether a name stands for this machine alone, as its own does where it has no other address.
+    An address that other machines reach does not count, though it is this one's: a rank of theirs
+    could have come."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM) if host else []
+    except (OSError, UnicodeError):
+        return False
+    return bool(found) and all(_is_loopback(address[0]) for *_, address in found)
+
+
+def _is_loopback(host):
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
