@@ -199,8 +199,14 @@ def test_wrong_requests(tmp_path):
     refused("f: a function cannot be saved in a checkpoint", save, tmp_path, {"f": lambda: 1})
     with pytest.raises(RuntimeError, match="checkpoint_id must be specified"):
         dcp.save({})
-    with pytest.raises(NotImplementedError, match="planners of programs are unsupported"):
-        type("Own", (dcp.DefaultSavePlanner,), {"create_local_plan": None})
+    kinds = dcp.DefaultSavePlanner, dcp.DefaultLoadPlanner
+    names = "resolve_data", "load_bytes"
+    planners = [type("Own", (kind,), {name: None}) for kind, name in zip(kinds, names)]
+    with pytest.raises(NotImplementedError, match="Own.resolve_data: planners of programs are"):
+        dcp.save({"w": target}, checkpoint_id=tmp_path, planner=planners[0]())
+    with pytest.raises(NotImplementedError, match="Own.load_bytes: planners of programs are"):
+        dcp.load({"w": target}, checkpoint_id=tmp_path, planner=planners[1]())
+    assert all(map(issubclass, kinds, (dcp.SavePlanner, dcp.LoadPlanner)))
     with pytest.raises(NotImplementedError, match="storage_writer of type object"):
         dcp.save({}, storage_writer=object())
     writer = dcp.FileSystemWriter(tmp_path, overwrite=False)

@@ -27,6 +27,7 @@ _BY_MODULE = {
     "filesystem": "FileSystemReader FileSystemWriter",
     "hf_storage": "HuggingFaceStorageReader HuggingFaceStorageWriter",
     "metadata": "BytesStorageMetadata ChunkStorageMetadata Metadata TensorStorageMetadata",
+    "planner": "LoadPlanner SavePlanner",
     "protocol": "CheckpointableTensor",
     "state_dict_loader": "load load_state_dict",
     "state_dict_saver": "async_save save save_state_dict",

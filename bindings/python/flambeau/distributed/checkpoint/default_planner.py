@@ -1,8 +1,9 @@
 """Which values of a state dict are saved and loaded, as options. What torch's planners decide
-besides, by methods that a program overrides, is decided by the format here, so a class with one of
-those methods is refused: it would be ignored otherwise."""
+besides, by methods that a program overrides, is decided by the format here, so a planner with one
+of those methods is refused where it is to be used: it would be ignored otherwise."""
 
 from ..._errors import UnsupportedError
+from .planner import LoadPlanner, SavePlanner
 
 __all__ = ["DefaultLoadPlanner", "DefaultSavePlanner"]
 
@@ -13,9 +14,10 @@ _METHODS = (
 ).split()
 
 
-class _Planner:
-    def __init_subclass__(cls):
-        for name in _METHODS:
+def _refuse_methods(planner):
+    """Says which method of a program would be ignored."""
+    for name in _METHODS:
+        for cls in type(planner).__mro__:
             if name in vars(cls):
                 raise UnsupportedError(
                     f"{cls.__name__}.{name}: planners of programs are unsupported; change the "
@@ -23,7 +25,7 @@ class _Planner:
                 )
 
 
-class DefaultSavePlanner(_Planner):
+class DefaultSavePlanner(SavePlanner):
     """`flatten_state_dict`: tensors in nested dictionaries and lists are saved by themselves, under
     names such as `optimizer.state.0.exp_avg`. What ranks hold alike is always written once, spread
     over them by bytes."""
@@ -34,7 +36,7 @@ class DefaultSavePlanner(_Planner):
         self.flatten_state_dict, self.lowest = flatten_state_dict, dedup_save_to_lowest_rank
 
 
-class DefaultLoadPlanner(_Planner):
+class DefaultLoadPlanner(LoadPlanner):
     """`allow_partial_load`: names that the checkpoint lacks keep their values."""
 
     def __init__(
@@ -53,4 +55,5 @@ def checked(planner, kind, what):
             f"{what}: a planner of type {type(planner).__name__} is unsupported; give a "
             f"{kind.__name__}"
         )
+    _refuse_methods(planner)
     return planner
