@@ -1,0 +1,1 @@
+"""Parameters of ranks that train apart for some steps, averaged now and then."""

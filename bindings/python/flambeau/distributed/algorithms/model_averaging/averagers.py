@@ -1,0 +1,40 @@
+"""`PeriodicModelAverager`: the ranks' parameters are averaged after every so many steps, and go
+their own ways between."""
+
+import abc
+
+from ..._group import group_of
+from .utils import average_parameters_or_parameter_groups
+
+__all__ = ["ModelAverager", "PeriodicModelAverager"]
+
+
+class ModelAverager(abc.ABC):
+    """Which ranks, and how many steps there were."""
+
+    def __init__(self, process_group=None):
+        self.process_group = group_of(process_group, type(self).__name__)
+        self.step = 0
+
+    @abc.abstractmethod
+    def average_parameters(self, params):
+        """After each step of the optimizer."""
+
+
+class PeriodicModelAverager(ModelAverager):
+    """Averages after each `period` steps from `warmup_steps` on; gradients are averaged before."""
+
+    def __init__(self, period, warmup_steps=0, process_group=None):
+        super().__init__(process_group)
+        if warmup_steps < 0:
+            raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
+        if period < 1:
+            raise ValueError("Arg ``period`` must be a positive value.")
+        self.warmup_steps, self.period = warmup_steps, period
+
+    def average_parameters(self, params):
+        """Counts a step, and averages parameters, or those of an optimizer's groups, when it is
+        time."""
+        if self.step >= self.warmup_steps and (self.step - self.warmup_steps) % self.period == 0:
+            average_parameters_or_parameter_groups(params, self.process_group)
+        self.step += 1

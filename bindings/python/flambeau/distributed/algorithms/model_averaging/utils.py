@@ -1,0 +1,34 @@
+"""Averages of parameters over a group."""
+
+from ...._torch import cat
+from ....autograd import no_grad
+from ... import _collectives as c
+from ..._group import group_of
+
+__all__ = ["average_parameters", "average_parameters_or_parameter_groups"]
+
+
+@no_grad()
+def average_parameters(params, process_group):
+    """Leaves the mean over the ranks in each parameter, those of one device and dtype in one
+    message."""
+    group = group_of(process_group, "average_parameters")
+    if group is None:
+        return
+    alike = {}
+    for p in params:
+        alike.setdefault((p.device, p.dtype), []).append(p.detach())
+    for values in alike.values():
+        flat = cat([value.reshape(-1) for value in values]).div_(group.size())
+        c.all_reduce(flat, group=group)
+        for value, mean in zip(values, flat.split([value.numel() for value in values])):
+            value.copy_(mean.view(value.shape))
+
+
+def average_parameters_or_parameter_groups(params, process_group):
+    """The same of parameters, or of the groups of an optimizer as far as they have gradients."""
+    found = list(params)
+    if found and isinstance(found[0], dict):
+        every = [p for group in found for p in group["params"]]
+        found = [p for p in every if p.grad is not None]
+    average_parameters(found, process_group)
