@@ -32,7 +32,7 @@ GROUPS = {
     "Modules and training": "module layers blocks transformer optim optim_step schedule autograd saved amp",
     "Data and files": "data io state",
     "Many processes": "store distributed ddp communication",
-    "Memory, streams and tools": "memory stream graph monitor profiler progress plot",
+    "Memory, streams and tools": "memory stream graph monitor profiler progress plot tuning",
 }
 
 

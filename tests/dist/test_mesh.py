@@ -13,7 +13,7 @@ def on_some(torch, mesh):
     laid = distribute_tensor(torch.arange(5.0), mesh, [Shard(0)])
     most = torch.tensor([float(dist.get_rank())])
     laid._reduce_max(most)
-    found = [laid.sum().to_local().item(), laid.full_tensor().tolist(), most.item()]
+    found = [laid.sum().full_tensor().item(), laid.full_tensor().tolist(), most.item()]
     DTensor.from_local(torch.ones(2), mesh, run_check=True)
     dist.barrier()
     return found

@@ -8,7 +8,7 @@ others are parts passes through `_Shared`, whose backward adds the ranks' gradie
 from dataclasses import dataclass, field
 
 from ..._tensor import Tensor
-from ..._torch import empty, is_grad_enabled
+from ..._torch import empty, is_grad_enabled, zeros
 from ...autograd import Function
 from .. import _collectives as c
 from .._placements import Partial, Replicate, Shard
@@ -182,12 +182,14 @@ def _wrapped(plan, found, mesh, out, parts):
 
 
 def _outside(plan, mesh, out):
-    """On a rank that the mesh does not have: no elements, of the right shape."""
+    """On a rank that the mesh does not have: no elements, of the right shape; of a number 0, which
+    every rank may ask for."""
     whole = [empty(tuple(t.shape), dtype=t.dtype, device="meta") for t in plan.tensors]
 
     def empties(one):
         if isinstance(one, Tensor):
-            local = empty(0, dtype=one.dtype, device=plan.tensors[0].device)
+            size = (0,) if one.ndim else ()
+            local = zeros(size, dtype=one.dtype, device=plan.tensors[0].device)
             return made(local, Layout(mesh, out, tuple(one.shape)))
         each = list(map(empties, one))
         return one._make(each) if hasattr(one, "_make") else type(one)(each)
