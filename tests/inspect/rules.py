@@ -59,7 +59,7 @@ RULES = (
         registers=32,
         needs=(WIDE_ACCESS,),
     ),
-    Rule(r"\btranspose_kernel<", "kernels/map/cast", registers=32, shared=17000, needs=VECTORS),
+    Rule(r"\btranspose_kernel<", "kernels/map/cast", registers=40, shared=17000, needs=VECTORS),
     Rule(r"\bjoin_kernel\b", "kernels/map/join", registers=32, needs=VECTORS),
     # One thread of a block makes powers of doubles.
     Rule(
