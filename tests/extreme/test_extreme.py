@@ -31,7 +31,7 @@ def test_every_function_takes_extreme_arguments(device, quarter):
     assert not missing, f"not called: {missing}"
     assert not findings.faults, f"{len(findings.faults)} calls: see above"
     # What fails before it looks at an argument tells nothing of it: see working.py.
-    idle = [name for name in idle if not name.startswith(working.OF_JOBS)]
+    idle = [name for name in idle if not name.startswith(working.BY_DEVICE)]
     assert idle == sorted(names & set(working.WITHOUT))
 
 

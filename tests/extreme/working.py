@@ -404,9 +404,10 @@ WITHOUT = {
     "flam_scope_pop": "the innermost scope is the frame that each call here runs in",
 }
 
-# Of groups of processes: whether a plain call works of what waits for other ranks, or takes what
-# they have made, depends on the device. tests/capi/store_test.c and ddp_test.c call them.
-OF_JOBS = ("flam_ddp_", "flam_group_", "flam_store_", "flam_work_")
+# Whether a plain call works depends on the device: of groups of processes, what waits for other
+# ranks or takes what they have made; of tuning, what asks a GPU's library. tests/capi/store_test.c,
+# ddp_test.c and tuning_test.c call them.
+BY_DEVICE = ("flam_ddp_", "flam_group_", "flam_store_", "flam_work_", "flam_tuning_")
 
 
 def arguments(engine, f) -> dict[str, Value]:
