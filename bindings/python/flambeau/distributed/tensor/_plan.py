@@ -3,7 +3,7 @@
 Each dimension of an operand has a label, as in einsum; equal labels go together, and None must be
 whole on every rank. Along a dimension of the mesh, operands are cut by one label, or are terms of a
 sum, or are whole; what moves the fewest elements is chosen. An operand that is whole where the
-others are parts passes through `_Shared`, whose backward adds the ranks' gradients."""
+others are parts passes through `Shared`, whose backward adds the ranks' gradients."""
 
 from dataclasses import dataclass, field
 
@@ -42,7 +42,7 @@ class Plan:
         return 0
 
 
-class _Shared(Function):
+class Shared(Function):
     @staticmethod
     def forward(ctx, value, groups):
         ctx.groups = groups
@@ -163,7 +163,7 @@ def _part(plan, k, layout, ways, mesh):
         for i, (_, out) in enumerate(ways)
         if wanted[i].is_replicate() and not out.is_replicate()
     ]
-    return _Shared.apply(local, groups) if groups else local
+    return Shared.apply(local, groups) if groups else local
 
 
 def _wrapped(plan, found, mesh, out, parts):

@@ -5,32 +5,18 @@ A tensor that all ranks have and each uses for its part of the work gets a part 
 each: it passes through `summed`, whose backward adds them up."""
 
 from ...._torch import where
-from ....autograd import Function
 from ....nn import functional as F
 from ....nn.modules.linear import Linear
 from ....nn.modules.sparse import Embedding
-from ..._collectives import all_reduce
 from .._dtensor import DTensor
-
-
-class _Summed(Function):
-    @staticmethod
-    def forward(ctx, value, group):
-        ctx.group = group
-        return value.view_as(value)
-
-    @staticmethod
-    def backward(ctx, grad):
-        grad = grad.clone()
-        all_reduce(grad, group=ctx.group)
-        return grad, None
+from .._plan import Shared
 
 
 def summed(value, mesh):
     """The tensor itself; its gradient is the sum of all ranks'."""
     if value is None or not value.requires_grad:
         return value
-    return _Summed.apply(value, mesh.get_group())
+    return Shared.apply(value, [mesh.get_group()])
 
 
 def local(value):
