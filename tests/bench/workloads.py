@@ -16,7 +16,7 @@ class Workload(NamedTuple):
 WORKLOADS: dict[str, Workload] = {}
 
 
-def workload(name, bar=0.5):
+def workload(name, bar=1):
     def keep(make):
         WORKLOADS[name] = Workload(make, bar)
         return make
@@ -54,14 +54,14 @@ def labels(torch, n, classes):
     return torch.randint(0, classes, (n,))
 
 
-@workload("MLP 16-64-1, batch 64", 3)
+@workload("MLP 16-64-1, batch 64", 6)
 def seeds_mlp(torch):
     nn = torch.nn
     model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 1))
     return training(torch, model, torch.randn(64, 16), torch.randn(64, 1), loss=nn.MSELoss())
 
 
-@workload("MLP 64-32-10, batch 32", 3)
+@workload("MLP 64-32-10, batch 32", 6)
 def digits_mlp(torch):
     nn = torch.nn
     model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
@@ -269,7 +269,7 @@ def randn(torch):
     return lambda: torch.randn(1 << 22)
 
 
-@workload("loader epoch, 8192 of 784, batch 64", 1)
+@workload("loader epoch, 8192 of 784, batch 64")
 def loader(torch):
     data = torch.utils.data
     pairs = data.TensorDataset(torch.rand(8192, 784), labels(torch, 8192, 10))
@@ -277,13 +277,13 @@ def loader(torch):
     return lambda: [x.shape for x, _ in batches]
 
 
-@workload("pointwise chain 4M", 1)
+@workload("pointwise chain 4M")
 def chain(torch):
     x = torch.randn(1 << 22)
     return lambda: torch.relu(x * 2 + 1).sub(0.5).mul(x).tanh()
 
 
-@workload("pointwise chain 4M, backward", 1)
+@workload("pointwise chain 4M, backward")
 def chain_backward(torch):
     x = torch.randn(1 << 22, requires_grad=True)
     return with_backward(lambda: torch.sigmoid(torch.relu(x * 2 + 1) * x), x)
@@ -296,21 +296,21 @@ def optimizer(torch, name, **options):
     return getattr(torch.optim, name)(leaves, lr=1e-3, **options).step
 
 
-@workload("SGD with momentum, 20 tensors, 3.7M", 1)
+@workload("SGD with momentum, 20 tensors, 3.7M")
 def sgd(torch):
     return optimizer(torch, "SGD", momentum=0.9)
 
 
-@workload("Adam, 20 tensors, 3.7M", 1)
+@workload("Adam, 20 tensors, 3.7M")
 def adam(torch):
     return optimizer(torch, "Adam")
 
 
-@workload("AdamW, 20 tensors, 3.7M", 1)
+@workload("AdamW, 20 tensors, 3.7M")
 def adamw(torch):
     return optimizer(torch, "AdamW")
 
 
-@workload("RMSprop, 20 tensors, 3.7M", 1)
+@workload("RMSprop, 20 tensors, 3.7M")
 def rmsprop(torch):
     return optimizer(torch, "RMSprop")
