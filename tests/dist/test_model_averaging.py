@@ -1,5 +1,5 @@
-"""Parameters that ranks average now and then, a sampler that begins in the middle, and modules that
-programs import. Two ranks."""
+"""Parameters that ranks average now and then, by themselves or after steps of an optimizer; a
+sampler that begins in the middle, and modules that programs import."""
 
 import pytest
 
@@ -10,17 +10,21 @@ def averaged(rank, size):
     import flambeau.distributed as dist
     import flambeau as torch
     from flambeau.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
-    from flambeau.distributed.algorithms.model_averaging.utils import average_parameters
+    from flambeau.distributed.algorithms.model_averaging.utils import (
+        average_parameters,
+        get_params_to_average,
+    )
 
     dist.init_process_group()
     p, q = (torch.nn.Parameter(torch.full((n,), float(rank))) for n in (2, 3))
     averager, seen = PeriodicModelAverager(period=2, warmup_steps=1), []
+    p.grad, q.grad = torch.zeros(2), torch.zeros(3)  # without, a parameter is left alone
     for _ in range(4):
         averager.average_parameters([p, q])
         seen.append([p.detach().mean().item(), q.detach().mean().item()])
         with torch.no_grad():
             p.add_(float(rank))
-    q.grad = torch.ones(3)
+    p.grad = None
     with torch.no_grad():
         q.fill_(float(rank))
     averager.average_parameters([{"params": [p]}, {"params": [q]}])
@@ -30,6 +34,10 @@ def averaged(rank, size):
     seen.append(p[0].item())
     with pytest.raises(ValueError, match="positive"):
         PeriodicModelAverager(0)
+    with pytest.warns(UserWarning, match="period is 1, no need"):
+        PeriodicModelAverager(1)
+    with pytest.raises(NotImplementedError, match="type <class 'int'> is not supported"):
+        get_params_to_average([1])
     dist.destroy_process_group()
     return seen
 
@@ -39,6 +47,93 @@ def test_averages_after_a_period():
     # Steps 1 and 3 average; between them rank 1 goes on by itself.
     assert zero == [[0, 0], [1, 0.5], [1, 0.5], [2, 0.5], [2, 0.5], 2.5]
     assert one == [[1, 1], [1, 0.5], [2, 0.5], [2, 0.5], [3, 0.5], 2.5]
+
+
+def in_groups(rank, size):
+    """After pairs averaged each second step, all four each fourth."""
+    import flambeau.distributed as dist
+    import flambeau as torch
+    from flambeau.distributed.algorithms.model_averaging.hierarchical_model_averager import (
+        HierarchicalModelAverager,
+    )
+
+    dist.init_process_group()
+    averager, seen = HierarchicalModelAverager({2: 2, 4: 4}, warmup_steps=1), []
+    p = torch.nn.Parameter(torch.full((2,), float(rank)))
+    p.grad = torch.zeros(2)
+    for _ in range(5):
+        averager.average_parameters([p])
+        seen.append(p[1].item())
+    with pytest.raises(ValueError, match="must be equal to the size of arg ``process_group`` 4"):
+        HierarchicalModelAverager({2: 2})
+    dist.destroy_process_group()
+    return seen
+
+
+def test_averages_of_groups_and_of_all():
+    found = ranks.values(in_groups, 4)
+    assert found == [[r, r, pair, pair, 1.5] for r, pair in enumerate((0.5, 0.5, 2.5, 2.5))]
+
+
+def apart(rank, size):
+    """Steps that all ranks make together, then each by itself with an average after two."""
+    import flambeau.distributed as dist
+    import flambeau as torch
+    from flambeau.distributed.algorithms.ddp_comm_hooks import (
+        DDPCommHookType,
+        post_localSGD_hook as hooks,
+        register_ddp_comm_hook,
+    )
+    from flambeau.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+    from flambeau.distributed.optim import PostLocalSGDOptimizer
+
+    def model_of():
+        model = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.zeros_(model.weight)
+        return torch.nn.parallel.DistributedDataParallel(model)
+
+    def backward(model):
+        model.zero_grad()
+        model(torch.full((1, 1), 1.0 + 2.0 * rank)).sum().backward()  # 1 and 3, 2 in the mean
+        return model.module.weight.grad.item()
+
+    dist.init_process_group()
+    alone, seen = dist.new_subgroups(1)[0], []
+    for subgroup, after in (alone, True), (alone, False), (dist.group.WORLD, True):
+        model = model_of()
+        state = hooks.PostLocalSGDState(None, subgroup, 2, after)
+        model.register_comm_hook(state, hooks.post_localSGD_hook)
+        optimizer = PostLocalSGDOptimizer(
+            torch.optim.SGD(model.parameters(), lr=1.0), PeriodicModelAverager(2, warmup_steps=2)
+        )
+        for _ in range(5):
+            backward(model)
+            optimizer.step()
+            seen.append(model.module.weight.item())
+    kept = optimizer.state_dict()
+    optimizer.averager.step = 0
+    optimizer.load_state_dict(kept)
+    assert optimizer.averager.step == kept["step"] == 5
+    with pytest.warns(UserWarning, match="does not contain a step counter"):
+        optimizer.load_state_dict({k: v for k, v in kept.items() if k != "step"})
+    assert optimizer.averager.step == 0
+    gradients = []
+    for kind in "NOOP", "ALLREDUCE", "BF16_COMPRESS", "POWER_SGD":
+        register_ddp_comm_hook(DDPCommHookType[kind], model := model_of())
+        gradients.append(backward(model))
+    with pytest.raises(NotImplementedError, match="quantizes tensors is unsupported"):
+        register_ddp_comm_hook(DDPCommHookType.QUANTIZE_PER_TENSOR, model_of())
+    dist.destroy_process_group()
+    return seen, gradients
+
+
+def test_ranks_train_apart_after_some_steps():
+    for rank, (seen, gradients) in enumerate(ranks.values(apart, 2)):
+        own = 1 + 2 * rank
+        # Two steps by the mean, 2; of the third and the fifth all ranks have the mean again.
+        parted = [-2, -4, -6, -6 - own, -10]
+        assert seen == [*parted, *parted, -2, -4, -6, -8, -10]
+        assert gradients == [own, 2, 2, 2]
 
 
 def test_a_sampler_begins_in_the_middle():

@@ -3,10 +3,18 @@ their own ways between."""
 
 import abc
 
+from ...._deprecated import warn
 from ..._group import group_of
 from .utils import average_parameters_or_parameter_groups
 
 __all__ = ["ModelAverager", "PeriodicModelAverager"]
+
+
+USELESS = (
+    "When {} is 1, no need to use model averaging because the communication cost of all-reducing "
+    "parameters will be no less than the cost of all-reducing gradients by DistributedDataParallel "
+    "in the backward pass. Therefore, only DistributedDataParallel should be used for this case."
+)
 
 
 class ModelAverager(abc.ABC):
@@ -30,6 +38,8 @@ class PeriodicModelAverager(ModelAverager):
             raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
         if period < 1:
             raise ValueError("Arg ``period`` must be a positive value.")
+        if period == 1:
+            warn(USELESS.format("period"))
         self.warmup_steps, self.period = warmup_steps, period
 
     def average_parameters(self, params):

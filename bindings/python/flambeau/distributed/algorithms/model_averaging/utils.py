@@ -2,10 +2,13 @@
 
 from ...._torch import cat
 from ....autograd import no_grad
+from ....nn.parameter import Parameter
 from ... import _collectives as c
 from ..._group import group_of
 
-__all__ = ["average_parameters", "average_parameters_or_parameter_groups"]
+__all__ = [
+    "average_parameters", "average_parameters_or_parameter_groups", "get_params_to_average",
+]  # fmt: skip
 
 
 @no_grad()
@@ -25,10 +28,16 @@ def average_parameters(params, process_group):
             value.copy_(mean.view(value.shape))
 
 
+def get_params_to_average(params):
+    """Those of the parameters, or of an optimizer's groups of them, that have gradients."""
+    found = []
+    for given in params:
+        if not isinstance(given, (Parameter, dict)):
+            raise NotImplementedError(f"Parameter input of type {type(given)} is not supported")
+        found += given["params"] if isinstance(given, dict) else [given]
+    return [p for p in found if p.grad is not None]
+
+
 def average_parameters_or_parameter_groups(params, process_group):
-    """The same of parameters, or of the groups of an optimizer as far as they have gradients."""
-    found = list(params)
-    if found and isinstance(found[0], dict):
-        every = [p for group in found for p in group["params"]]
-        found = [p for p in every if p.grad is not None]
-    average_parameters(found, process_group)
+    """The same of parameters, or of the groups of an optimizer, as far as they have gradients."""
+    average_parameters(get_params_to_average(params), process_group)
