@@ -89,6 +89,10 @@ def replicate(module, ignored_modules=None, **kwargs):
             "Each distinct composable distributed API can only be applied to a module once. "
             f"replicate has already been applied to the following module:\n{module}"
         )
+    if kwargs.get("mixed_precision") is not None:
+        raise NotImplementedError(
+            "replicate: mixed_precision is unsupported; DistributedDataParallel takes it"
+        )
     group_of(kwargs.get("process_group"), "replicate")
     state = _State(module, list(ignored_modules or ()), _options(kwargs))
     module.__dict__["_replicate_state"] = state

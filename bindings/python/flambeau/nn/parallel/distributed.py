@@ -10,12 +10,11 @@ from ..._torch import bfloat16, float16, is_grad_enabled
 from ...distributed.algorithms.join import Join, Joinable
 from ...futures import Future
 from ..modules.module import Module
-from . import _join, _sync
+from . import _join, _mixed_precision, _sync
+from ._mixed_precision import _MixedPrecision  # noqa: F401, which programs take from here
 from .scatter_gather import as_device, scatter_kwargs
 
-_UNSUPPORTED = (
-    "delay_all_reduce_named_params param_to_hook_all_reduce mixed_precision bucket_cap_mb_list"
-).split()
+_UNSUPPORTED = ("delay_all_reduce_named_params param_to_hook_all_reduce bucket_cap_mb_list").split()
 # Say how to be faster, and change no gradient.
 _HINTS = "skip_all_reduce_unused_params batched_grad_copy lazy_bucket_allocation".split()
 _MIB = 1024 * 1024
@@ -30,6 +29,7 @@ class DistributedDataParallel(Module, Joinable):
                  init_sync=True, process_group=None, bucket_cap_mb=None,
                  find_unused_parameters=False, check_reduction=False, gradient_as_bucket_view=False,
                  static_graph=False, *, device_mesh=None, forward_sync_buffers=None,
+                 mixed_precision=None,
                  **more):  # fmt: skip
         super().__init__()
         Joinable.__init__(self)
@@ -56,7 +56,7 @@ class DistributedDataParallel(Module, Joinable):
         self.bucket_bytes_cap_default = bucket_cap_mb is None
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MIB)
         self.require_forward_param_sync = True
-        self._divide_by_initial_world_size = True
+        self._divide_by_initial_world_size, self.mixed_precision = True, mixed_precision
         self._couple(mine, init_sync)
 
     def _couple(self, parameters, init_sync):
@@ -75,6 +75,8 @@ class DistributedDataParallel(Module, Joinable):
             1 if self.bucket_bytes_cap_default else self.bucket_bytes_cap / _MIB,
         )
         self.require_backward_grad_sync = True
+        if self.mixed_precision is not None:
+            _mixed_precision.set_up(self)
 
     def __getstate__(self):
         dist.get_rank()
@@ -106,6 +108,10 @@ class DistributedDataParallel(Module, Joinable):
 
     def forward(self, *inputs, **kwargs):
         inputs, kwargs = self._pre_forward(*inputs, **kwargs)
+        if self.mixed_precision is not None:
+            inputs, kwargs = _mixed_precision.cast(self, inputs, kwargs)
+            with _mixed_precision.lowered(self):
+                return self._post_forward(self.module(*inputs, **kwargs))
         return self._post_forward(self.module(*inputs, **kwargs))
 
     def _pre_forward(self, *inputs, **kwargs):
