@@ -3,6 +3,9 @@ parameters that are copied instead of cut, a GradScaler of all ranks, activation
 anew."""
 
 import functools
+import os
+
+import pytest
 
 from tests.dist import ranks
 from tests.dist.sharding import data, loss_of, message, mlp
@@ -106,8 +109,47 @@ def copied(torch, rank, dist):
         net, ref, *_ = stepped(torch, make, 5)
         sizes = [p.to_local().numel() == p.numel() for p in net.parameters()]
         found.append([apart(net, ref) < 1e-5, all(sizes)])
-    lacks = message(lambda: FSDP(mlp(torch), None, Strategy.HYBRID_SHARD), ValueError)
+    lacks = message(lambda: FSDP(mlp(torch), alone, Strategy.HYBRID_SHARD), ValueError)
     return [found, "process_group=(group of the parts" in lacks]
+
+
+def by_machine(rank, size):
+    """Parts on the ranks of a machine, of which the launcher says that it has two, and copies on
+    the other; the losses are those of parts on all."""
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.distributed.fsdp import FullyShardedDataParallel as FSDP
+    from flambeau.distributed.fsdp import ShardingStrategy as Strategy
+
+    dist.init_process_group("gloo")
+    hybrid, whole = mlp(torch), mlp(torch)
+    hybrid, whole = FSDP(hybrid, None, Strategy.HYBRID_SHARD), FSDP(whole)
+    weight, losses = hybrid.module[0].weight, []
+    mesh = weight.device_mesh
+    shares = weight.to_local().shape[0], mesh.mesh.tolist()
+    for net in hybrid, whole:
+        optimizer = torch.optim.AdamW(net.parameters(), lr=0.05)
+        for step in range(3):
+            optimizer.zero_grad()
+            loss = loss_of(torch, net, data(torch, net.module, rank + size * step))
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    os.environ["LOCAL_WORLD_SIZE"] = "3"
+    uneven = message(lambda: FSDP(mlp(torch), None, Strategy.HYBRID_SHARD), ValueError)
+    del os.environ["LOCAL_WORLD_SIZE"]
+    unknown = message(lambda: FSDP(mlp(torch), None, Strategy.HYBRID_SHARD), ValueError)
+    dist.destroy_process_group()
+    return [shares, losses, uneven, unknown]
+
+
+def test_parts_on_the_ranks_of_a_machine():
+    found = ranks.values(by_machine, 4, LOCAL_WORLD_SIZE="2")
+    for rank, (shares, losses, uneven, unknown) in enumerate(found):
+        assert shares == [6 - rank % 2, [[0, 1], [2, 3]]]  # of 11 rows
+        assert losses[:3] == pytest.approx(losses[3:], rel=1e-5)
+        assert "there are 4 ranks and 3 ranks on this machine" in uneven
+        assert "no LOCAL_WORLD_SIZE in the environment" in unknown
 
 
 def scaled(torch, rank):

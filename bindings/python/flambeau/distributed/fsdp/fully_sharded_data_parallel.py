@@ -3,6 +3,7 @@ are DTensors here, not views of a flat one; state dicts have whole tensors under
 names."""
 
 import contextlib
+import os
 
 from ... import cuda
 from ..._torch import empty_like, tensor
@@ -14,7 +15,7 @@ from .._collectives import all_gather, broadcast
 from .._group import get_process_group_ranks, group_of, world
 from .._sealed import carrier
 from .._subgroups import new_group
-from ..device_mesh import DeviceMesh
+from ..device_mesh import DeviceMesh, init_device_mesh
 from ..tensor._distribute import distribute_tensor
 from ..tensor._dtensor import DTensor
 from ._first_form import *  # noqa: F403, what programs import from here
@@ -208,10 +209,12 @@ def _mesh(strategy, group, mesh, module, device_id):
             return mesh
         if isinstance(group, (tuple, list)) and len(group) == 2:
             return _of_pair(*group, kind)
+        if mesh is None and group is None:
+            return _of_machines(strategy, kind)
         raise ValueError(
             f"{strategy} needs a device_mesh of two dimensions, "
             "init_device_mesh(device, (copies, parts)), or process_group=(group of the parts, "
-            "group of the copies)"
+            "group of the copies), or neither: then the ranks of a machine have the parts"
         )
     if strategy is _WHOLE:
         whole = group_of(group, "FullyShardedDataParallel") if mesh is None else mesh.get_group()
@@ -221,6 +224,20 @@ def _mesh(strategy, group, mesh, module, device_id):
     if mesh is not None:
         return mesh
     return DeviceMesh.from_group(group_of(group, "FullyShardedDataParallel"), kind)
+
+
+def _of_machines(strategy, kind):
+    """The mesh whose lines are the ranks of one machine each, as the launcher has put them."""
+    size, gpus = world().size(), cuda.device_count() if kind == "cuda" else 0
+    own = int(os.environ.get("LOCAL_WORLD_SIZE") or gpus)
+    if own < 1 or size % own:
+        said = f"{own} ranks on this machine" if own else "no LOCAL_WORLD_SIZE in the environment"
+        raise ValueError(
+            f"{strategy} without a device_mesh puts parts on the ranks of a machine, all of which "
+            f"have alike many; there are {size} ranks and {said}. The launcher sets "
+            "LOCAL_WORLD_SIZE; or give device_mesh=init_device_mesh(device, (copies, parts))"
+        )
+    return init_device_mesh(kind, (size // own, own), mesh_dim_names=_NAMES)
 
 
 def _of_pair(parts, copies, kind):
