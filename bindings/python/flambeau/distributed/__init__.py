@@ -35,6 +35,9 @@ _BY_MODULE = {
     "_subgroups": "new_group new_subgroups new_subgroups_by_enumeration split_group",
     "_summary": "reset_summary summary",
     "_work": "Work",
+    "_debug_level": "DebugLevel get_debug_level set_debug_level set_debug_level_from_env",
+    "_queues": "QueueEmptyError",
+    "rendezvous": "register_rendezvous_handler",
     "device_mesh": "DeviceMesh init_device_mesh",
 }
 _shown = {k: v for k, v in vars(_errors).items() if k.startswith("Dist")}
@@ -48,6 +51,6 @@ __all__ = sorted(
 _mentioned.install()
 _MODULES = (
     "_composable _functional_collectives _tensor algorithms checkpoint device_mesh "
-    "distributed_c10d elastic fsdp nn optim profiler tensor"
+    "distributed_c10d elastic fsdp nn optim profiler rendezvous tensor utils"
 )
 __getattr__ = _loader(globals(), _BY_MODULE, _MODULES)

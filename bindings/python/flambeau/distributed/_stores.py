@@ -16,6 +16,7 @@ from .._errors import (
     exception_of,
 )
 from .._gen import api
+from ._queues import Queues
 
 _PART = 0.5  # seconds without a look at Python's signals
 _DEFAULT = datetime.timedelta(seconds=300)
@@ -72,7 +73,7 @@ def _by_parts(seconds, errors, attempt):
                 raise _with_time(error, seconds) from None
 
 
-class Store:
+class Store(Queues):
     """The base of the stores: a table of keys and values that the processes of a job share."""
 
     _store = None  # the library's; none of a class that a program derives
@@ -163,6 +164,9 @@ class Store:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, _store=api.store_clone(self._table()))
         return other
+
+    def _waiting(self, attempt):
+        return _by_parts(self.timeout.total_seconds(), CollectiveTimeoutError, attempt)
 
     def __repr__(self):
         return super().__repr__() if self._store is None else api.store_describe(self._store)

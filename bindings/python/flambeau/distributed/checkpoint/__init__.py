@@ -25,12 +25,15 @@ _BY_MODULE = {
     "api": "CheckpointException",
     "default_planner": "DefaultLoadPlanner DefaultSavePlanner",
     "filesystem": "FileSystemReader FileSystemWriter",
+    "fsspec_filesystem": "FsspecReader FsspecWriter",
     "hf_storage": "HuggingFaceStorageReader HuggingFaceStorageWriter",
     "metadata": "BytesStorageMetadata ChunkStorageMetadata Metadata TensorStorageMetadata",
-    "planner": "LoadPlanner SavePlanner",
+    "optimizer": "load_sharded_optimizer_state_dict",
+    "planner": "LoadPlan LoadPlanner ReadItem SavePlan SavePlanner WriteItem",
     "protocol": "CheckpointableTensor",
+    "storage": "StorageReader StorageWriter",
     "state_dict_loader": "load load_state_dict",
     "state_dict_saver": "async_save save save_state_dict",
 }
 __all__ = sorted(_by_name(_BY_MODULE))
-__getattr__ = _loader(globals(), _BY_MODULE, "format_utils state_dict stateful")
+__getattr__ = _loader(globals(), _BY_MODULE, "format_utils staging state_dict stateful")

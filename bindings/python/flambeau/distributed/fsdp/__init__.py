@@ -15,4 +15,4 @@ __all__ = [
     *"OffloadPolicy OptimStateKeyType UnshardHandle fully_shard".split(),
     *"register_fsdp_forward_method share_comm_ctx".split(),
 ]
-__getattr__ = _loader(globals(), {}, "sharded_grad_scaler wrap")
+__getattr__ = _loader(globals(), {}, "api sharded_grad_scaler wrap")

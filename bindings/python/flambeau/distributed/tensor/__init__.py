@@ -12,4 +12,6 @@ __all__ = (
     "DTensor DeviceMesh Partial Placement Replicate Shard distribute_module distribute_tensor "
     "empty full init_device_mesh ones rand randn zeros"
 ).split()
-__getattr__ = _loader(globals(), {}, "_utils debug experimental parallel placement_types")
+__getattr__ = _loader(
+    globals(), {}, "_utils debug device_mesh experimental parallel placement_types"
+)

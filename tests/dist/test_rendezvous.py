@@ -1,0 +1,179 @@
+"""How ranks find each other by functions of a program's own, stores that they have then, queues in
+stores, and names that programs import and ask."""
+
+import collections
+import datetime
+import importlib
+import threading
+
+import pytest
+
+from tests.dist import ranks
+
+
+def by_own_way(rank, size):
+    """A group over a store that a function of the program found."""
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.distributed.rendezvous import register_rendezvous_handler, rendezvous
+
+    store, *numbers = next(rendezvous("env://"))
+    assert numbers == [rank, size] and next(dist.rendezvous("env://"))[1:] == (rank, size)
+
+    def here(url, **options):
+        assert url.endswith(f"rank={rank}&world_size={size}"), url
+        assert options["timeout"] == datetime.timedelta(seconds=50)
+        yield dist.PrefixStore("here", store), rank, size
+
+    register_rendezvous_handler("here", here)
+    with pytest.raises(RuntimeError, match="here:// already registered"):
+        register_rendezvous_handler("here", here)
+    with pytest.raises(RuntimeError, match="tcp:// already registered"):
+        register_rendezvous_handler("tcp", here)
+    limit = datetime.timedelta(seconds=50)
+    dist.init_process_group("gloo", "here://", limit, rank=rank, world_size=size)
+    x = torch.full((2,), float(rank + 1))
+    dist.all_reduce(x)
+    shared = dist.PrefixStore("program", store)
+    shared.set(str(rank), str(rank))
+    seen = [shared.get(str(r)).decode() for r in range(size)]
+    shared.queue_push("work", str(rank))
+    taken = shared.clone().queue_pop("work").decode()
+    dist.destroy_process_group()
+    return x.tolist(), seen, taken
+
+
+def test_a_way_of_the_program():
+    found = ranks.values(by_own_way, 2)
+    assert [one[:2] for one in found] == [[[3.0, 3.0], ["0", "1"]]] * 2
+    assert sorted(taken for *_, taken in found) == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    "url, more, kind, text",
+    [
+        (3, {}, RuntimeError, "`url` must be a string"),
+        ("env://", {"rank": "1"}, RuntimeError, "`rank` must be an integer. 1"),
+        ("there://", {}, RuntimeError, "No rendezvous handler for there://"),
+        ("tcp://a:1?rank=0", {"rank": 1}, AssertionError, "node-specific arguments"),
+        ("tcp://a:1?rank=0", {}, ValueError, "tcp:// rendezvous: world size parameter missing"),
+        ("tcp://a?rank=0&world_size=1", {}, ValueError, "port number missing"),
+        ("file://?rank=0&world_size=1", {}, ValueError, "path missing"),
+        ("env://?rank=0&world_size=1", {}, ValueError, "variable MASTER_ADDR expected"),
+    ],
+)
+def test_wrong_urls(monkeypatch, url, more, kind, text):
+    from flambeau.distributed.rendezvous import rendezvous
+
+    for name in "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT":
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(kind, match=text):
+        next(rendezvous(url, **more))
+
+
+def test_the_first_rank_keeps_the_store(tmp_path):
+    from flambeau.distributed.rendezvous import rendezvous
+    from tests.dist.launching import free_port
+
+    way = rendezvous(f"tcp://127.0.0.1:{free_port()}", 0, 1)
+    store, rank, size = next(way)
+    store.set("a", "b")
+    assert (rank, size, store.get("a")) == (0, 1, b"b")
+    with pytest.raises(RuntimeError, match="Unable to perform re-rendezvous using tcp://"):
+        next(way)
+    found = [next(rendezvous(f"file://{tmp_path}/store", r, 2))[0] for r in range(2)]
+    found[0].set("c", "d")
+    assert found[1].get("c") == b"d"
+
+
+def store_of(kind, tmp_path):
+    import flambeau.distributed as dist
+
+    if kind == "tcp":
+        return dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    return dist.FileStore(f"{tmp_path}/store") if kind == "file" else dist.HashStore()
+
+
+@pytest.mark.parametrize("kind", ["hash", "tcp", "file"])
+def test_queues(kind, tmp_path):
+    import flambeau.distributed as dist
+
+    store = store_of(kind, tmp_path)
+    assert store.queue_len("q") == 0
+    for n in range(40):
+        store.queue_push("q", str(n))
+    assert store.queue_len("q") == 40 and dist.PrefixStore("other", store).queue_len("q") == 0
+    taken, others = [], [store.clone() for _ in range(4)]
+
+    def take(own):
+        taken.extend(own.queue_pop("q") for _ in range(10))
+
+    threads = [threading.Thread(target=take, args=(own,)) for own in others]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(map(int, taken)) == list(range(40))  # each once
+    with pytest.raises(dist.QueueEmptyError, match="queue is empty"):
+        store.queue_pop("q", block=False)
+    store.set_timeout(datetime.timedelta(seconds=0.2))
+    with pytest.raises(dist.DistStoreError, match="200ms"):
+        store.queue_pop("q")
+    store.set_timeout(datetime.timedelta(seconds=30))
+    late = threading.Timer(0.3, lambda: others[0].queue_push("q", b"late"))
+    late.start()
+    assert store.queue_pop("q") == b"late" and store.queue_len("q") == 0
+    with pytest.raises(NotImplementedError, match="num_keys"):
+        store.list_keys()
+
+
+def test_levels(monkeypatch):
+    import flambeau.distributed as dist
+
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    assert dist.get_debug_level() is dist.DebugLevel.DETAIL
+    assert str(dist.get_debug_level()) == "DebugLevel.DETAIL" and int(dist.get_debug_level()) == 2
+    monkeypatch.setenv("TORCH_DISTRIBUTED_DEBUG", "info")
+    dist.set_debug_level_from_env()
+    assert dist.get_debug_level() is dist.DebugLevel.INFO
+    monkeypatch.setenv("TORCH_DISTRIBUTED_DEBUG", "much")
+    with pytest.raises(ValueError, match="must be OFF, INFO, or DETAIL"):
+        dist.set_debug_level_from_env()
+    monkeypatch.delenv("TORCH_DISTRIBUTED_DEBUG")
+    dist.set_debug_level_from_env()
+    assert dist.get_debug_level() is dist.DebugLevel.OFF
+
+
+def test_helpers():
+    import flambeau as torch
+    from flambeau.distributed import utils
+
+    pair = collections.namedtuple("pair", "a b")
+    given = {"x": [torch.ones(2), 3], "y": pair(torch.ones(1), ("z",))}
+    found = utils._apply_to_tensors(lambda t: t.shape[0], given)
+    assert found == {"x": [2, 3], "y": pair(1, ("z",))} and given["x"][1] == 3
+    args, kwargs = utils._cast_forward_inputs(torch.float16, torch.ones(1), n=torch.tensor(1))
+    assert args[0].dtype is torch.float16 and kwargs["n"].dtype is torch.int64
+    state = {"a.b": 1, "c": 2}
+    utils._replace_by_prefix(state, "a.", "d.a.")
+    assert state == {"c": 2, "d.a.b": 1}
+    outer = torch.nn.Sequential(torch.nn.Linear(1, 1))
+    assert utils._get_root_modules([outer[0], outer]) == [outer]
+    with pytest.raises(AssertionError, match="so it is"):
+        utils._p_assert(False, "so it is")
+
+
+@pytest.mark.parametrize(
+    "module, name",
+    [
+        ("checkpoint.optimizer", "load_sharded_optimizer_state_dict"),
+        ("checkpoint.planner", "LoadPlan"),
+        ("checkpoint.storage", "StorageWriter"),
+        ("checkpoint.staging", "BlockingAsyncStager"),
+        ("checkpoint", "FsspecWriter"),
+    ],
+)
+def test_names_that_are_refused(module, name):
+    found = getattr(importlib.import_module(f"flambeau.distributed.{module}"), name)
+    with pytest.raises(NotImplementedError, match=f"{name} is unsupported: .+"):
+        found()
