@@ -91,7 +91,7 @@ RULES = (
         doubles=True,
     ),
     Rule(r"\battention_delta_kernel<", "kernels/attention/attention", registers=32, divides=True),
-    Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=48, divides=True),
+    Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=56),
     Rule(r"\bsort_tile_kernel<", "kernels/sort/sort", registers=42, shared=16384, divides=True),
     Rule(r"\bmerge_runs_kernel<", "kernels/sort/sort", registers=32, divides=True),
 )

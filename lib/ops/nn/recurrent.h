@@ -9,9 +9,9 @@
 //   tanh,   the state, which is made in place    in the gates already
 //   relu
 //
-// The slopes: `dh`, to which `dy` is added, and `dc` become those of the state before, dh (of gru)
-// without what comes through the product; `slope` is that of the projection, and
-// `state_slope` (gru) that of the state's product.
+// The slopes: `dh`, to which `dy` is added, and `dc`, to which `dc_now` is, become those of the
+// state before, dh (of gru) without what comes through the product; `slope` is that of the
+// projection, and `state_slope` (gru) that of the state's product.
 #pragma once
 #include <vector>
 
@@ -28,7 +28,7 @@ struct CellRows {
 struct CellArgs {
   int64_t rows, width;
   CellRows gates, projected, h_before, c_before, h, y, c;  // y: h once more
-  CellRows dh, dy, dc, slope, state_slope;
+  CellRows dh, dy, dc, dc_now, slope, state_slope;
 };
 
 inline constinit Kernel kLstm{"lstm"}, kGru{"gru"}, kRnnTanh{"rnn_tanh"}, kRnnRelu{"rnn_relu"};

@@ -3,6 +3,8 @@
 
 #include "kernels/math_gates.h"
 #if defined(FLAM_DEVICE_SOURCE)
+#include <algorithm>
+
 #include "kernels/cuda_launch.h"
 #else
 #include "base/thread_pool.h"
@@ -13,7 +15,7 @@ namespace flambeau::FLAM_TARGET {
 // One row of every operand.
 template <class T> struct CellRow {
   T *gates, *projected, *h_before, *c_before, *h, *y, *c;
-  T *dh, *dy, *dc, *slope, *state_slope;
+  T *dh, *dy, *dc, *dc_now, *slope, *state_slope;
 
   FLAM_FN CellRow(const CellArgs& g, int64_t r)
       : gates(at(g.gates, r)),
@@ -26,6 +28,7 @@ template <class T> struct CellRow {
         dh(at(g.dh, r)),
         dy(at(g.dy, r)),
         dc(at(g.dc, r)),
+        dc_now(at(g.dc_now, r)),
         slope(at(g.slope, r)),
         state_slope(at(g.state_slope, r)) {}
   static FLAM_FN T* at(const CellRows& rows, int64_t r) {
@@ -56,7 +59,7 @@ struct LstmSlope {
     const C in = load(r.gates + j), forget = load(r.gates + n + j),
             fresh = load(r.gates + 2 * n + j), out = load(r.gates + 3 * n + j);
     const C dh = r.slope_of_h(j), t = gate_tanh(load(r.c + j));
-    const C dc = load(r.dc + j) + dh * out * (1 - t * t);
+    const C dc = load(r.dc + j) + load(r.dc_now + j) + dh * out * (1 - t * t);
     r.slope[j] = narrow<T>(dc * fresh * in * (1 - in));
     r.slope[n + j] = narrow<T>(dc * load(r.c_before + j) * forget * (1 - forget));
     r.slope[2 * n + j] = narrow<T>(dc * in * (1 - fresh * fresh));
@@ -118,19 +121,22 @@ template <bool Tanh> struct SimpleSlope {
 
 #if defined(FLAM_DEVICE_SOURCE)
 
+// Of a block: this many columns, which lie together, and rows.
+constexpr unsigned kColumns = 32, kRows = 8;
+
 template <class Cell, class T> __global__ void cell_kernel(CellArgs g) {
-  const int64_t total = g.rows * g.width;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
-       i += int64_t(gridDim.x) * blockDim.x) {
-    Cell::run(CellRow<T>(g, i / g.width), g.width, i % g.width);
-  }
+  const int64_t j = int64_t(blockIdx.x) * kColumns + threadIdx.x;
+  if (j >= g.width) return;
+  for (int64_t r = int64_t(blockIdx.y) * kRows + threadIdx.y; r < g.rows;
+       r += int64_t(gridDim.y) * kRows)
+    Cell::run(CellRow<T>(g, r), g.width, j);
 }
 
 template <class Cell, class T> void cell_entry(void* stream, const void* p) {
   const CellArgs& g = *static_cast<const CellArgs*>(p);
-  const int64_t blocks = (g.rows * g.width + 255) / 256;
-  FLAM_LAUNCH((cell_kernel<Cell, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0,
-              stream, g);
+  const int64_t rows = (g.rows + kRows - 1) / kRows, most = 65535;
+  const dim3 grid(unsigned((g.width + kColumns - 1) / kColumns), unsigned(std::min(rows, most)));
+  FLAM_LAUNCH((cell_kernel<Cell, T>), grid, dim3(kColumns, kRows), 0, stream, g);
 }
 
 #else

@@ -120,6 +120,12 @@ struct Steps {
     return cat(both, 0);
   }
   Tensor before_all(const Tensor& states, const Tensor& given) const {
+    if (count.front() == count.back()) {
+      const int64_t n = count.front(), rest = states.size(0) - n;
+      const Tensor both[] = {backwards ? narrow(states, 0, n, rest) : given,
+                             backwards ? given : narrow(states, 0, 0, rest)};
+      return rest == 0 ? given : cat(both, 0);
+    }
     std::vector<Tensor> all;
     for (size_t t = 0; t < size(); ++t) all.push_back(before(states, given, t));
     return cat(all, 0);
@@ -399,11 +405,12 @@ struct SequenceBackward {
     const Device device = v.states.device();
     const Tensor none = zeros(Dims{std::max(width, v.h.size(1))}, dtype, device);
     const Tensor dy = d_states ? contiguous(d_states) : none;
+    const Tensor d_c = d_cells ? contiguous(d_cells) : d_cells;
     const StepProduct back(v.weight, steps.count);
     Walked w{{}, {}, {}, zeros_as(v.h), v.c ? zeros_as(v.c) : v.c};
     w.gates = flambeau::empty(Dims{rows, parts}, dtype, device);
     w.state = kind == Recurrence::gru ? flambeau::empty_like(w.gates) : w.gates;
-    if (v.project) w.total = flambeau::empty_like(v.states);
+    if (v.project) w.total = d_states ? clone(dy) : zeros_as(v.states);
     const Tensor hidden =
         v.project ? flambeau::empty(Dims{steps.count[0], width}, dtype, device) : Tensor();
     for (size_t i = steps.size(); i-- > 0;) {
@@ -411,11 +418,7 @@ struct SequenceBackward {
       const int64_t n = steps.count[t];
       const Tensor dh = rows_of(w.h, 0, n), dc = v.c ? rows_of(w.c, 0, n) : v.c;
       const Tensor now = d_states ? steps.of(dy, t) : none;
-      if (v.project) {
-        run_cast(steps.of(w.total, t), d_states ? add(dh, now) : dh);
-        run_gemm(kSequenceOp, rows_of(hidden, 0, n), steps.of(w.total, t), v.project);
-      }
-      if (d_cells) run_cast(dc, add(dc, steps.tracked(d_cells, t)));
+      if (v.project) run_gemm(kSequenceOp, rows_of(hidden, 0, n), steps.of(w.total, t), v.project);
       Cell k{slope_of(kind)};
       k.args.dh = k.out(v.project ? rows_of(hidden, 0, n) : dh);
       k.args.dy = k.in(v.project ? none : now);
@@ -428,13 +431,33 @@ struct SequenceBackward {
         k.args.c_before = k.in(steps.before(v.cells, v.c, t));
         k.args.c = k.in(steps.of(v.cells, t));
         k.args.dc = k.out(dc);
+        k.args.dc_now = k.in(d_c ? steps.of(d_c, t) : none);
       } else {
         k.args.h = k.in(steps.of(v.states, t));
       }
       k.run(v.states, n, width);
-      back.run(dh, steps.of(w.state, t), kind == Recurrence::gru ? dh : Tensor());
+      if (v.project) {
+        to_projected(w, back, i);
+      } else {
+        back.run(dh, steps.of(w.state, t), kind == Recurrence::gru ? dh : Tensor());
+      }
     }
     return w;
+  }
+
+  // What the i-th step gives its states before: added to the slopes of the step that made them, and
+  // the first ones' alone.
+  void to_projected(const Walked& w, const StepProduct& back, size_t i) const {
+    const Tensor slope = steps.of(w.state, steps.made(i));
+    const int64_t n = slope.size(0);
+    const Tensor made = i > 0 ? steps.of(w.total, steps.made(i - 1)) : Tensor();
+    const int64_t within = made ? std::min(n, made.size(0)) : 0;
+    if (within > 0) {
+      const Tensor sum = rows_of(made, 0, within);
+      back.run(sum, rows_of(slope, 0, within), sum);
+    }
+    if (within < n)
+      back.run(rows_of(w.h, within, n - within), rows_of(slope, within, n - within), {});
   }
 };
 
