@@ -398,9 +398,14 @@ void Group::note(const Task& task) {
   now_ = {task.sequence, task.call.what, task.origin.place, Clock::now(), true};
 }
 
-void Group::note_pair(const What* what, const char* place, Clock::time_point begun) {
+void Group::note_pair(const What& what, const char* place, Clock::time_point begun) {
   const std::lock_guard lock(now_mutex_);
-  pair_ = {0, what ? *what : What(), place, begun, what != nullptr};
+  pair_ = {0, what, place, begun, true};
+}
+
+void Group::forget_pair() {
+  const std::lock_guard lock(now_mutex_);
+  pair_ = {};
 }
 
 Group::Outcome Group::perform(Task& task) {

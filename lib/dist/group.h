@@ -124,8 +124,9 @@ class Group final : public RefCounted {
   std::optional<Event> move(Task& task);
   void work();  // the group's thread
   void note(const Task& task);
-  // While a thread waits for a transfer.
-  void note_pair(const What* what, const char* place, std::chrono::steady_clock::time_point begun);
+  // A thread waits for a transfer, and then for none.
+  void note_pair(const What& what, const char* place, std::chrono::steady_clock::time_point begun);
+  void forget_pair();
   [[noreturn]] void explain(uint64_t sequence, const What& what, Millis timeout,
                             flam_dist_result result, const char* why);
   void throw_if_over() const;

@@ -79,9 +79,9 @@ class PairWork final : public Work {
       std::this_thread::sleep_for(Millis(1));
     }
     if (!request_) return true;
-    group_->note_pair(&call_.what, origin_.place, begun);
+    group_->note_pair(call_.what, origin_.place, begun);
     ask_provider(until);
-    group_->note_pair(nullptr, nullptr, begun);
+    group_->forget_pair();
     return !request_;
   }
 

@@ -163,9 +163,8 @@ void World::heed(const std::string& line) {
     std::string name, text;
     words >> name >> std::ws;
     std::getline(words, text);
-    for (Group* group : groups_)
-      if (group->key() == name)
-        group->end(Error(Code::collective_timeout, unfolded(text)), Group::When::now);
+    if (Group* group = group_of(name))
+      group->end(Error(Code::collective_timeout, unfolded(text)), Group::When::now);
   }
 }
 
@@ -200,52 +199,55 @@ void World::compare_calls() {
     const std::string first = own_->compare_set(w.key, "", w.what);
     if (same_call(first, w.what)) continue;
     const std::lock_guard lock(mutex_);
-    for (Group* group : groups_) {
-      if (group->key() != w.name) continue;
-      const Error error = different_calls(*group, first, w.what);
-      announce(cat_text("over ", w.name, ' ', folded(error.what()), '\n'));
-      group->end(error, Group::When::now);
-    }
+    if (Group* group = group_of(w.name))
+      end_for_all(*group, different_calls(*group, first, w.what));
   }
+}
+
+struct World::Transferring {
+  std::string group;
+  Transfer transfer;
+  int32_t peer;  // in the world
+};
+
+std::vector<World::Transferring> World::transfers_that_wait() const {
+  std::vector<Transferring> waiting;
+  const std::lock_guard lock(mutex_);
+  for (const Group* group : groups_)
+    if (const auto own = group->now().transfer;
+        own && own->peer >= 0 && own->seconds > kWaitsInVain)
+      waiting.push_back({group->key(), *own, group->world_ranks()[size_t(own->peer)]});
+  return waiting;
 }
 
 // Whom a transfer is with says in its message what it waits for. Two messages of one rank: a first
 // one may be older than what is under way here.
 void World::compare_transfers() {
-  struct Waiting {
-    std::string key;
-    Transfer transfer;
-    int32_t peer;  // in the world
-  };
-  std::vector<Waiting> waiting;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Group* group : groups_)
-      if (const auto own = group->now().transfer;
-          own && own->peer >= 0 && own->seconds > kWaitsInVain)
-        waiting.push_back({group->key(), *own, group->world_ranks()[size_t(own->peer)]});
-  }
-  std::map<std::string, std::string> crossed_before;
-  std::swap(crossed_before, crossed_);
-  for (const Waiting& w : waiting) {
+  const auto crossed_before = std::exchange(crossed_, {});
+  for (const Transferring& w : transfers_that_wait()) {
     const std::string key = cat_text("at/", w.peer);
     if (!own_->check({key})) continue;
     const std::string message = own_->get(key, kTick);
     const std::lock_guard lock(mutex_);
-    for (Group* group : groups_) {
-      if (group->key() != w.key) continue;
-      const auto both = crossed(*group, w.transfer, w.transfer.peer, message);
-      if (!both) continue;
-      const auto before = crossed_before.find(w.key);
-      if (before == crossed_before.end() || before->second == message) {
-        crossed_[w.key] = message;
-        continue;
-      }
-      const Error error = different_transfers(*group, *both);
-      announce(cat_text("over ", w.key, ' ', folded(error.what()), '\n'));
-      group->end(error, Group::When::now);
-    }
+    Group* group = group_of(w.group);
+    const auto both = group ? crossed(*group, w.transfer, w.transfer.peer, message) : std::nullopt;
+    if (!both) continue;
+    const auto before = crossed_before.find(w.group);
+    if (before == crossed_before.end() || before->second == message)
+      crossed_[w.group] = message;
+    else
+      end_for_all(*group, different_transfers(*group, *both));
   }
+}
+
+Group* World::group_of(const std::string& key) const {
+  const auto found = std::ranges::find(groups_, key, &Group::key);
+  return found == groups_.end() ? nullptr : *found;
+}
+
+void World::end_for_all(Group& group, const Error& error) {
+  announce_over(group, error);
+  group.end(error, Group::When::now);
 }
 
 void World::store_is_gone(const std::string& why) {
@@ -263,6 +265,10 @@ void World::announce(const std::string& line) noexcept {
     said_->append("event", line);
   } catch (...) {  // who cannot be told finds out by its own deadline
   }
+}
+
+void World::announce_over(const Group& group, const Error& error) {
+  announce(cat_text("over ", group.key(), ' ', folded(error.what()), '\n'));
 }
 
 std::string World::lost_among(const std::vector<int32_t>& ranks) const {
@@ -304,7 +310,7 @@ Error World::not_answered(const Group& group, const std::string& what, Millis af
     where = cat_text("where the others are is not known: ", e.problem);
   }
   Error error = timeout_error(group, what, after, where + lost_among(group.world_ranks()));
-  announce(cat_text("over ", group.key(), ' ', folded(error.what()), '\n'));
+  announce_over(group, error);
   return error;
 }
 

@@ -53,9 +53,14 @@ class World final : public RefCounted {
   void tell_where_i_am();
   void compare_calls();
   void compare_transfers();
+  struct Transferring;
+  std::vector<Transferring> transfers_that_wait() const;
+  Group* group_of(const std::string& key) const;       // with the mutex held
+  void end_for_all(Group& group, const Error& error);  // with the mutex held
   void store_is_gone(const std::string& why);
   std::vector<std::string> whereabouts(const Group& group);
   void announce(const std::string& line) noexcept;
+  void announce_over(const Group& group, const Error& error);
 
   const Ref<Store> store_, own_, said_;  // the groups', the thread's, and what is said to others
   const int rank_, size_;
