@@ -132,6 +132,15 @@ FLAM_API int64_t flam_group_world_rank(const flam_group *group, int64_t rank);
 FLAM_BORROWED(group)
 FLAM_API const char *flam_group_backend(const flam_group *group);
 
+/** The store by which the ranks of a group's job found each other, for what a program has to tell
+ * them: a part of it that nobody else uses, the same on all ranks.
+ *
+ * - `group`: any group of the job.
+ * - returns: the store, with a connection of its own where there are any.
+ * - errors: `FLAM_ERROR_PEER_LOST` where the table's process does not answer.
+ */
+FLAM_API FLAM_BLOCKS flam_store *flam_group_store(const flam_group *group);
+
 /** The name of a group.
  *
  * - `group`: the group.

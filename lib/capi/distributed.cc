@@ -108,6 +108,11 @@ int64_t group_world_rank(const flam_group* group, int64_t rank) {
   const auto& ranks = of(group).world_ranks();
   return rank >= 0 && size_t(rank) < ranks.size() ? ranks[size_t(rank)] : -1;
 }
+Ref<flam_store> group_store(const flam_group* group) {
+  return make_ref<flam_store>(
+      dist::prefix_store("program", of(group).world().store_ref()->clone()));
+}
+
 const char* group_backend(const flam_group* group) { return of(group).backend_name().c_str(); }
 const char* group_name(const flam_group* group) { return of(group).name().c_str(); }
 void group_set_timeout(const flam_group* group, double timeout) {

@@ -15,6 +15,7 @@ def by_own_way(rank, size):
     """A group over a store that a function of the program found."""
     import flambeau as torch
     import flambeau.distributed as dist
+    from flambeau.distributed.distributed_c10d import _get_default_store
     from flambeau.distributed.rendezvous import register_rendezvous_handler, rendezvous
 
     store, *numbers = next(rendezvous("env://"))
@@ -31,10 +32,12 @@ def by_own_way(rank, size):
     with pytest.raises(RuntimeError, match="tcp:// already registered"):
         register_rendezvous_handler("tcp", here)
     limit = datetime.timedelta(seconds=50)
+    with pytest.raises(ValueError, match="has not been initialized"):
+        _get_default_store()
     dist.init_process_group("gloo", "here://", limit, rank=rank, world_size=size)
     x = torch.full((2,), float(rank + 1))
     dist.all_reduce(x)
-    shared = dist.PrefixStore("program", store)
+    shared = _get_default_store()
     shared.set(str(rank), str(rank))
     seen = [shared.get(str(r)).decode() for r in range(size)]
     shared.queue_push("work", str(rank))

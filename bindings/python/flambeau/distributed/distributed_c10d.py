@@ -2,10 +2,12 @@
 what programs take from there besides."""
 
 from .. import distributed as _package
+from .._gen import api
 from ._coalesced import _coalescing_manager
 from ._group import _NCCL_TIMEOUT as default_pg_nccl_timeout
 from ._group import _groups, group_of, set_timeout, world
 from ._ops import _make_nccl_premul_sum
+from ._stores import Store
 
 globals().update({name: getattr(_package, name) for name in _package.__all__})
 
@@ -13,6 +15,14 @@ globals().update({name: getattr(_package, name) for name in _package.__all__})
 def _get_default_group():
     """The default group; an error where there is none."""
     return world()
+
+
+def _get_default_store():
+    """A store that all ranks of the job share, a part of the one by which they found each other."""
+    found = object.__new__(Store)
+    found._store = api.group_store(world()._handle)
+    found._host = "localhost" if world()._trusted else ""  # see _start._host_of
+    return found
 
 
 def _rank_not_in_group(group):
