@@ -51,6 +51,6 @@ __all__ = sorted(
 _mentioned.install()
 _MODULES = (
     "_composable _functional_collectives _tensor algorithms checkpoint device_mesh "
-    "distributed_c10d elastic fsdp nn optim profiler rendezvous tensor utils"
+    "distributed_c10d elastic fsdp nn optim pipelining profiler rendezvous tensor utils"
 )
 __getattr__ = _loader(globals(), _BY_MODULE, _MODULES)
