@@ -21,6 +21,7 @@ if [ ! -e "$root" ]; then
   ln -s "$nvidia"/cu13/nvvm/libdevice "$new/nvvm"
   cp -rs "$nvidia"/cuda_runtime/{include,lib} "$new"
   ln -s "$nvidia"/cu13/include/{crt,fatbinary_section.h} "$new/include"
+  ln -s "$nvidia"/cuda_cccl/include "$new/include/cccl"  # CUB's of the older headers
   ln -s lib "$new/lib64"
   cat >"$new/nvvm/bin/cicc" <<END
 #!/usr/bin/env bash

@@ -19,6 +19,9 @@
 
 #include <cuda_runtime.h>
 
+#include <string>
+#include <utility>
+
 #include "base/error.h"
 
 #define FLAM_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)   \
@@ -35,6 +38,20 @@ template <class T> struct Unchanged {
   using type = T;
 };  // keeps an argument out of deduction
 
+// What CUDA, or a library of kernels, said to a launch.
+[[noreturn]] inline void throw_refused(const char* name, cudaError_t e, std::string facts) {
+  (void)cudaGetLastError();  // the next launch must not see this one's error
+  const bool no_image = e == cudaErrorNoKernelImageForDevice || e == cudaErrorInvalidDeviceFunction;
+  const bool bad = e == cudaErrorInvalidConfiguration || e == cudaErrorInvalidValue ||
+                   e == cudaErrorLaunchOutOfResources;
+  throw Error(no_image ? Code::no_kernel_image
+              : bad    ? Code::internal
+                       : Code::device_lost,
+              cat_text("CUDA refused to launch ", name, ": ", cudaGetErrorString(e)),
+              std::move(facts),
+              no_image ? "this GPU needs another build of the library: see flambeau doctor" : "");
+}
+
 template <class... P>
 void launch_cuda(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes,
                  void* stream, typename Unchanged<P>::type... args) {
@@ -50,17 +67,9 @@ void launch_cuda(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, 
                          static_cast<cudaStream_t>(stream));
   }
   if (e == cudaSuccess) return;
-  (void)cudaGetLastError();  // the next launch must not see this one's error
-  const bool no_image = e == cudaErrorNoKernelImageForDevice || e == cudaErrorInvalidDeviceFunction;
-  const bool bad = e == cudaErrorInvalidConfiguration || e == cudaErrorInvalidValue ||
-                   e == cudaErrorLaunchOutOfResources;
-  throw Error(no_image ? Code::no_kernel_image
-              : bad    ? Code::internal
-                       : Code::device_lost,
-              cat_text("CUDA refused to launch ", name, ": ", cudaGetErrorString(e)),
-              cat_text("grid ", grid.x, "x", grid.y, "x", grid.z, ", block ", block.x, "x", block.y,
-                       "x", block.z, ", ", shared_bytes, " bytes of shared memory"),
-              no_image ? "this GPU needs another build of the library: see flambeau doctor" : "");
+  throw_refused(name, e,
+                cat_text("grid ", grid.x, "x", grid.y, "x", grid.z, ", block ", block.x, "x",
+                         block.y, "x", block.z, ", ", shared_bytes, " bytes of shared memory"));
 }
 
 }  // namespace flambeau

@@ -92,8 +92,10 @@ RULES = (
     ),
     Rule(r"\battention_delta_kernel<", "kernels/attention/attention", registers=32, divides=True),
     Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=56),
-    Rule(r"\bsort_tile_kernel<", "kernels/sort/sort", registers=42, shared=16384, divides=True),
-    Rule(r"\bmerge_runs_kernel<", "kernels/sort/sort", registers=32, divides=True),
+    # Items of a tile in shared memory, beside the counts of a digit where the first few are chosen.
+    Rule(r"\bsort_tile_kernel<", "kernels/sort/sort", registers=48, shared=16384),
+    Rule(r"\bsort_select_kernel<", "kernels/sort/sort", registers=64, shared=24800),
+    Rule(r"\bradix_(keys|write)_kernel<", "kernels/sort/sort", registers=64),
 )
 
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "kernels/map/map.h"
 #include "kernels/report/report.h"
+#include "kernels/scratch_bytes.h"
 
 namespace flambeau {
 
@@ -54,17 +55,14 @@ void run_sort(const char* op, const Tensor& values, const Tensor& at, const Tens
   a.at = out[1].defined() ? out[1].data_as<int64_t>() : nullptr;
   a.descending = range.descending;
   a.middle = range.middle;
-  Tensor scratch[2];
-  if (!input.device().is_cpu() && a.n > kSortTile) {
-    for (Tensor& s : scratch) {
-      s = empty(Dims{in.numel() * int64_t(kSortItemBytes)}, Dtype::u8, input.device());
-    }
-    a.scratch[0] = scratch[0].data();
-    a.scratch[1] = scratch[1].data();
+  Tensor scratch;
+  if (!input.device().is_cpu()) {
+    const size_t bytes = scratch_bytes(fn, input.device(), a);
+    if (bytes) scratch = empty(Dims{int64_t(bytes)}, Dtype::u8, input.device());
+    a.scratch = bytes ? static_cast<char*>(scratch.data()) : nullptr;
   }
-  launch_kernel(
-      op, fn, input.device(), a,
-      {writes(out[0]), writes(out[1]), reads(in), writes(scratch[0]), writes(scratch[1])});
+  launch_kernel(op, fn, input.device(), a,
+                {writes(out[0]), writes(out[1]), reads(in), writes(scratch)});
   for (int i = 0; i < 2; ++i) {
     if (out[i].defined() && !out[i].is_same(last[i])) run_cast(last[i], out[i]);
   }

@@ -20,16 +20,16 @@ struct SortRange {
 
 struct SortArgs {
   int64_t lines, n, first, count;
-  const char* in;    // dense [lines, n]
-  char* values;      // dense [lines, count], or null
-  int64_t* at;       // dense [lines, count], or null
-  void* scratch[2];  // on devices, where a line is longer than kSortTile: an item per element
+  const char* in;  // dense [lines, n]
+  char* values;    // dense [lines, count], or null
+  int64_t* at;     // dense [lines, count], or null
+  char* scratch;   // on devices, of as many bytes as was asked for
+  size_t* wanted;  // where set, nothing is sorted: becomes those bytes, or stays as it was
   int8_t descending;
   Middle middle;
 };
 
 inline constexpr int64_t kSortTile = 1024;
-inline constexpr size_t kSortItemBytes = 16;
 
 void run_sort(const char* op, const Tensor& values, const Tensor& at, const Tensor& input,
               int64_t dim, const SortRange& range);

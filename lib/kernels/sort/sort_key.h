@@ -46,4 +46,46 @@ template <class T> FLAM_FN SortKey<T> sort_key(const T* p, bool descending) {
   return descending ? SortKey<T>(~key) : key;
 }
 
+// The same order in as few bits as the dtype has: what a radix sort goes through.
+template <class T>
+inline constexpr int kPackedBits = std::is_same_v<T, bool> ? 1 : int(8 * sizeof(T));
+template <class T>
+inline constexpr SortKey<T> kPackedMask = SortKey<T>(~SortKey<T>(0)) >>
+                                          (8 * sizeof(SortKey<T>) - size_t(kPackedBits<T>));
+
+template <class T> FLAM_FN SortKey<T> packed_key(const T* p, bool descending) {
+  using K = SortKey<T>;
+  constexpr K top = K(1) << (kPackedBits<T> - 1);
+  K key;
+  if constexpr (std::is_unsigned_v<T>) {
+    key = K(*p);
+  } else if constexpr (std::is_integral_v<T>) {
+    key = K(std::make_unsigned_t<T>(*p)) ^ top;
+  } else if constexpr (sizeof(T) == 2) {  // halves by their own bits
+    const auto x = load(p);
+    const K bits = x == decltype(x)(0) ? K(0) : K(p->bits);
+    key = x != x ? kPackedMask<T> : bits & top ? K(~bits) : K(bits | top);
+  } else {
+    key = sort_key(p);
+  }
+  return (descending ? K(~key) : key) & kPackedMask<T>;
+}
+
+// The value of a packed key; false where several have it (zeros, NaN), which only the input tells.
+template <class T> FLAM_FN bool unpacked(SortKey<T> key, bool descending, T* value) {
+  using K = SortKey<T>;
+  constexpr K top = K(1) << (kPackedBits<T> - 1);
+  if (descending) key = K(~key) & kPackedMask<T>;
+  if constexpr (std::is_unsigned_v<T>) {
+    *value = T(key);
+  } else if constexpr (std::is_integral_v<T>) {
+    *value = T(std::make_unsigned_t<T>(key ^ top));
+  } else {
+    using U = std::conditional_t<sizeof(T) == 2, uint16_t, K>;
+    if (key == top || key == kPackedMask<T>) return false;
+    *value = bits_as<T>(U(key & top ? key ^ top : K(~key)));
+  }
+  return true;
+}
+
 }  // namespace flambeau::FLAM_TARGET
