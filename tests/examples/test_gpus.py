@@ -49,6 +49,31 @@ def test_models_learn_alike(gpus, in_python, tmp_path, name, dtype):
     assert zoo.numbers(found) == pytest.approx(zoo.numbers(wanted), rel=near)
 
 
+# One product after the other in plain arithmetic, and what attention is made of where its scores
+# are written to memory.
+PLAIN = {"gemm_kernel", "conv_kernel", "conv_data_kernel", "conv_weight_kernel"}
+COMPOSED = {"softmax", "softmax_backward", "masked_fill", "triu", "bmm", "baddbmm"}
+TILES = {"attention_forward_kernel", "attention_delta_kernel"}
+TILES |= {"attention_query_slopes_kernel", "attention_key_slopes_kernel"}
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])
+@pytest.mark.parametrize("name", ["gpt2", "resnet50", "lstm"])
+def test_products_and_scores_are_kept_from_plain_kernels(gpus, in_python, tmp_path, name, dtype):
+    """No product of the models is a plain kernel's, and no score of attention leaves its own."""
+    text = tmp_path / "text.txt"
+    text.write_text(zoo.TEXT)
+    more = ["--steps", "1", "--dtype", dtype, "--warmup", "0"]
+    more += ["--width", "2", "--size", "8"] if name == "resnet50" else ["--length", "0"]
+    ran = zoo.kernels(name, text, tmp_path / "trace.json", *more, **gpus)
+    assert not [pair for pair in ran if pair[1] in PLAIN], ran
+    assert not [pair for pair in ran if pair[0] in COMPOSED], ran
+    products = {symbol for _, symbol in ran if "conv_product" in symbol or "cublas" in symbol}
+    assert len(products) == (2 if name == "resnet50" else 1), ran
+    attention = {symbol for op, symbol in ran if op == "scaled_dot_product_attention"}
+    assert attention == (TILES if name == "gpt2" else set()), ran
+
+
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_the_gpt_in_c_learns_alike(gpus, in_c, tmp_path, dtype):
     text = tmp_path / "text.txt"

@@ -1,8 +1,10 @@
 """The models of the examples at their smallest, as commands, and what they print."""
 
+import json
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import programs
 
@@ -30,6 +32,17 @@ training.Training._step = dies
 __import__(name).main()
 """
 
+# Leaves what was launched in a file that is named.
+PROFILED = """
+import sys
+sys.path.insert(0, "examples/python")
+import flambeau as torch
+trace, name = sys.argv.pop(), sys.argv.pop(1)
+with torch.profiler.profile() as found:
+    __import__(name).main()
+found.export_chrome_trace(trace)
+"""
+
 
 def options(name, text, *more):
     """What makes a model small, and learn fast."""
@@ -51,6 +64,15 @@ def killed(name, text, step, *more):
     )  # fmt: skip
     assert ended.returncode == -9, ended.stdout + ended.stderr
     return ended.stdout
+
+
+def kernels(name, text, trace, *more, **env):
+    """What a training launched: pairs of an operation and its kernel, with how often."""
+    command = [sys.executable, "-c", PROFILED, name, *options(name, text, *more), trace]
+    programs.run(command, **env)
+    ran = [e for e in json.loads(trace.read_text())["traceEvents"] if e.get("cat") == "kernel"]
+    symbols = [re.sub(r"^void |\w+::|[<(].*", "", e["args"].get("symbol", "")) for e in ran]
+    return Counter((e["name"].removesuffix("_kernel"), s) for e, s in zip(ran, symbols))
 
 
 def losses(output):

@@ -188,36 +188,43 @@ void check_cases(Dtype dtype, double tolerance) {
   }
 }
 
-TEST(AttentionOnDevices, F16) {
-  FLAM_EMULATED(forward, kAttention);
-  FLAM_EMULATED(backward, kAttentionBackward);
-  check_cases(Dtype::f16, 1e-3);
-}
+constexpr std::pair<Dtype, double> kTolerances[] = {
+    {Dtype::f16, 1e-3}, {Dtype::bf16, 8e-3}, {Dtype::f32, 2e-6}};
 
-TEST(AttentionOnDevices, BF16) {
+TEST(AttentionOnDevices, AgreesWithFloat64) {
   FLAM_EMULATED(forward, kAttention);
   FLAM_EMULATED(backward, kAttentionBackward);
-  check_cases(Dtype::bf16, 8e-3);
+  for (const auto& [dtype, tolerance] : kTolerances) check_cases(dtype, tolerance);
 }
 
 TEST(AttentionOnDevices, WideHeads) {
   FLAM_EMULATED(forward, kAttention);
-  Attention(Case{1, 1, 1, 70, 70, 256, 250, false, false, 0.06, 0}, Dtype::f16).check_forward(1e-3);
-  Attention(Case{1, 1, 1, 200, 70, 160, 160, true, true, 0.08, 0}, Dtype::bf16).check_forward(8e-3);
+  FLAM_EMULATED(backward, kAttentionBackward);
+  for (const auto& [dtype, tolerance] : kTolerances) {
+    for (const Case& c : {Case{1, 1, 1, 20, 50, 256, 250, false, false, 0.06, 0},
+                          Case{1, 2, 2, 35, 20, 160, 160, true, true, 0.08, 0}}) {
+      Attention attention(c, dtype);
+      attention.check_forward(tolerance);
+      attention.check_backward(2 * tolerance);
+    }
+  }
 }
 
 TEST(AttentionOnDevices, MeetsNoBankTwice) {
   FLAM_EMULATED(forward, kAttention);
   FLAM_EMULATED(backward, kAttentionBackward);
-  for (int64_t width : {32, 64, 128}) {
-    cuda_on_cpu::bank_counts = {};
-    cuda_on_cpu::counting_banks = true;
-    Attention attention({1, 1, 1, 70, 70, width, width, true, false, 0.1, 0}, Dtype::f16);
-    attention.check_forward(1e-3);
-    attention.check_backward(2e-3);
-    cuda_on_cpu::counting_banks = false;
-    EXPECT_GT(cuda_on_cpu::bank_counts.phases, 0u);
-    EXPECT_EQ(cuda_on_cpu::bank_counts.conflicts, 0u) << width;
+  for (Dtype dtype : {Dtype::f16, Dtype::f32}) {
+    for (int64_t width : {32, 64, 128, 256}) {
+      cuda_on_cpu::bank_counts = {};
+      cuda_on_cpu::counting_banks = true;
+      const int64_t n = width < 128 ? 70 : 35;
+      Attention attention({1, 1, 1, n, n, width, width, true, false, 0.1, 0}, dtype);
+      attention.check_forward(1e-3);
+      attention.check_backward(2e-3);
+      cuda_on_cpu::counting_banks = false;
+      EXPECT_GT(cuda_on_cpu::bank_counts.phases, 0u);
+      EXPECT_EQ(cuda_on_cpu::bank_counts.conflicts, 0u) << name_of(dtype) << ", " << width;
+    }
   }
 }
 

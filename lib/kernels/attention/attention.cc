@@ -9,6 +9,8 @@ constinit Kernel kAttention{"attention"}, kAttentionBackward{"attention_backward
 
 namespace {
 
+constexpr int64_t kWidest = 256;  // of a head, on devices
+
 AttentionOperand operand_of(const Tensor& t) {
   if (!t.defined()) return {};
   const auto step = [&](size_t d) { return t.sizes()[d] == 1 ? 0 : t.strides()[d]; };
@@ -64,11 +66,11 @@ void run_attention_backward(const char* op, const AttentionTensors& t,
 
 bool has_attention(Device device, Dtype dtype, int64_t columns) {
   const bool host = kernel_column(device) == KernelColumn::host;
-  return (host || columns <= 256) && has_cell(kAttention, device, dtype);
+  return (host || columns <= kWidest) && has_cell(kAttention, device, dtype);
 }
 
 bool has_attention_backward(Device device, Dtype dtype, int64_t columns) {
-  return columns <= 128 && has_cell(kAttentionBackward, device, dtype);
+  return columns <= kWidest && has_cell(kAttentionBackward, device, dtype);
 }
 
 }  // namespace flambeau

@@ -1,6 +1,6 @@
 // Attention in one launch: out = softmax(scale q k' + mask) v. A row that sees no key is 0. Results
-// do not depend on the number of threads. Devices have it for half types and heads of at most 256
-// columns, its gradient for at most 128.
+// do not depend on the number of threads. Devices have it and its gradient for half types and f32,
+// for heads of at most 256 columns.
 #pragma once
 #include "kernels/kernel.h"
 #include "tensor/tensor.h"

@@ -1,5 +1,5 @@
-// Attention for every instruction set of the host, and of half types for devices, where f32 and f64
-// have products and softmax apart.
+// Attention for every instruction set of the host, and of half types and f32 for devices, where f64
+// has products and softmax apart.
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/attention/attention_backward.h"
@@ -19,7 +19,7 @@ template <class... T> bool register_attention(TypeList<T...>) {
 }
 
 [[maybe_unused]] static const bool registered_attention =
-    register_attention(TypeList<Half, BFloat16>{});
+    register_attention(TypeList<Half, BFloat16, float>{});
 
 #else
 

@@ -1,4 +1,4 @@
-// Gradients of attention on devices, for half types: weights are made again from scores and the
+// Gradients of attention on devices: weights are made again from scores and the
 // logarithm of their sum, tile by tile in registers. One kernel keeps queries and goes through keys
 // for dq, another keeps keys and goes through all queries of all heads that share them for dk and
 // dv: so each sum has one order and no two blocks add to one place. The next tile arrives while
@@ -9,13 +9,17 @@
 
 namespace flambeau::FLAM_TARGET {
 
-// Two operands of 64 rows that stay, and two of 32 rows at a time.
+// Two operands that stay, of 64 rows or of fewer where they are wide, and two of kStep rows at a
+// time, of which the next arrive while these are used, where the memory lasts.
 template <class T, int kPaddedWidth> struct BackwardTile {
-  static constexpr int kWidth = kPaddedWidth, kStep = 32;
-  using Kept = HeadTile<T, kAttentionRows, kWidth>;
+  static constexpr int kWidth = kPaddedWidth, kRowBytes = kWidth * int(sizeof(T)),
+                       kStep = kRowBytes > 256 || sizeof(T) == 4 ? 16 : 32,
+                       kStages = kRowBytes > 512 ? 1 : 2;
+  using Part = WarpPart<(kRowBytes > 512 ? 4 : kRowBytes > 256 ? 2 : 1), kWidth>;
+  using Kept = HeadTile<T, Part::kRows, kWidth>;
   using Passing = HeadTile<T, kStep, kWidth>;
   static constexpr int kPassingAt = 2 * Kept::kBytes, kStageBytes = 2 * Passing::kBytes,
-                       kBytes = kPassingAt + 2 * kStageBytes;
+                       kBytes = kPassingAt + kStages * kStageBytes;
 };
 
 // fill(i, stage) begins copies, use(i, stage) comes when they are there; what was begun before
@@ -23,13 +27,16 @@ template <class T, int kPaddedWidth> struct BackwardTile {
 template <class Tile, class Fill, class Use>
 __device__ __forceinline__ void pass_tiles(int n, unsigned char* shared, const Fill& fill,
                                            const Use& use) {
-  const auto stage = [&](int i) { return shared + Tile::kPassingAt + i % 2 * Tile::kStageBytes; };
-  if (n > 0) fill(0, stage(0));
+  constexpr int kAhead = Tile::kStages - 1;
+  const auto stage = [&](int i) {
+    return shared + Tile::kPassingAt + i % Tile::kStages * Tile::kStageBytes;
+  };
+  if (kAhead && n > 0) fill(0, stage(0));
   commit_copies();
   for (int i = 0; i < n; ++i) {
-    if (i + 1 < n) fill(i + 1, stage(i + 1));
+    if (i + kAhead < n) fill(i + kAhead, stage(i + kAhead));
     commit_copies();
-    wait_copies<1>();
+    wait_copies<kAhead>();
     __syncthreads();
     use(i, stage(i));
     __syncthreads();
@@ -76,26 +83,29 @@ __device__ __forceinline__ float weight_of(float score, float top, float share) 
   return exp2f(fminf(score - top, 0)) * share;
 }
 
-// dq of queries [query, query + 64).
+// dq of the tile's queries, from `query`.
 template <class T, class Tile>
 __device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shared, int64_t batch,
                              int64_t head, int64_t query) {
   const AttentionArgs& g = b.of;
+  using Part = typename Tile::Part;
   constexpr int kWidth = Tile::kWidth, kStep = Tile::kStep;
-  const int64_t kv = head / g.shared, end = query + kAttentionRows,
+  const int64_t kv = head / g.shared, end = query + Part::kRows,
                 seen = g.causal && end < g.keys ? end : g.keys;
   const auto keys = head_source<T>(g.k, batch, kv, g.keys, g.width),
              values = head_source<T>(g.v, batch, kv, g.keys, g.value_width);
   const ScoreRule<false> rule(g, batch, head);
   const RowStatistics statistics(b, batch, head);
-  const int lane = int(threadIdx.x) % 32, row = int(threadIdx.x) / 32 * 16;
+  const int lane = int(threadIdx.x) % 32;
+  const Part part;
   float top[2], share[2], mean[2];
   for (int u = 0; u < 2; ++u) {
-    top[u] = statistics.top(query + row + sum_row(lane, 2 * u));
-    share[u] = statistics.factor(query + row + sum_row(lane, 2 * u));
-    mean[u] = statistics.mean_slope(query + row + sum_row(lane, 2 * u));
+    const int64_t at = query + part.row + sum_row(lane, 2 * u);
+    top[u] = statistics.top(at);
+    share[u] = statistics.factor(at);
+    mean[u] = statistics.mean_slope(at);
   }
-  FragmentSum<T> slopes[kWidth / 8] = {};
+  FragmentSum<T> slopes[Part::kColumns / 8] = {};
   Tile::Kept::Along::fill(shared, head_source<T>(g.q, batch, head, g.length, g.width), query, 0);
   Tile::Kept::Along::fill(shared + Tile::Kept::kBytes,
                           head_source<T>(b.dy, batch, head, g.length, g.value_width), query, 0);
@@ -105,10 +115,10 @@ __device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shar
   };
   pass_tiles<Tile>(int((seen + kStep - 1) / kStep), shared, fill, [&](int i, unsigned char* stage) {
     FragmentSum<T> scores[kStep / 8] = {}, slope[kStep / 8] = {};
-    multiply_along<T, kAttentionRows, kStep, kWidth>(scores, shared, row, stage);
-    multiply_along<T, kAttentionRows, kStep, kWidth>(slope, shared + Tile::Kept::kBytes, row,
-                                                     stage + Tile::Passing::kBytes);
-    rule.apply(scores, query + row, int64_t(i) * kStep);
+    multiply_along<T, Part::kRows, kStep, kWidth>(scores, shared, part.row, stage);
+    multiply_along<T, Part::kRows, kStep, kWidth>(slope, shared + Tile::Kept::kBytes, part.row,
+                                                  stage + Tile::Passing::kBytes);
+    rule.apply(scores, query + part.row, int64_t(i) * kStep);
 #pragma unroll
     for (int j = 0; j < kStep / 8; ++j) {
 #pragma unroll
@@ -117,36 +127,38 @@ __device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shar
             weight_of(scores[j].v[e], top[e / 2], share[e / 2]) * (slope[j].v[e] - mean[e / 2]);
       }
     }
-    multiply_across<T, kStep, kWidth>(slopes, slope, stage);
+    multiply_across<T, kStep, kWidth, Part::kColumns>(slopes, slope, stage, part.column);
   });
   const float factor[2] = {float(g.scale), float(g.scale)};
-  store_head_rows<T, kWidth>(b.dq, batch, head, query + row, g.length, g.width, slopes, factor);
+  store_head_rows<T, Part::kColumns>(b.dq, batch, head, query + part.row, g.length, g.width,
+                                     part.column, slopes, factor);
 }
 
-// What dk and dv of 16 keys are summed in.
-template <class T, int kWidth> struct KeySlopes {
-  FragmentSum<T> keys[kWidth / 8] = {}, values[kWidth / 8] = {};
+// What dk and dv of a warp's 16 keys are summed in.
+template <class T, class Tile> struct KeySlopes {
+  FragmentSum<T> keys[Tile::Part::kColumns / 8] = {}, values[Tile::Part::kColumns / 8] = {};
 };
 
-// What the queries [query, query + 32) add to the sums of the warp's keys.
+// What a step's queries, from `query`, add to the sums of the warp's keys.
 template <class T, class Tile>
-__device__ __forceinline__ void add_queries(KeySlopes<T, Tile::kWidth>& sums,
-                                            const unsigned char* shared, const unsigned char* stage,
-                                            const ScoreRule<true>& rule,
+__device__ __forceinline__ void add_queries(KeySlopes<T, Tile>& sums, const unsigned char* shared,
+                                            const unsigned char* stage, const ScoreRule<true>& rule,
                                             const RowStatistics& statistics, int64_t key,
                                             int64_t query) {
   constexpr int kWidth = Tile::kWidth, kStep = Tile::kStep;
-  const int lane = int(threadIdx.x) % 32, row = int(threadIdx.x) / 32 * 16;
+  using Part = typename Tile::Part;
+  const int lane = int(threadIdx.x) % 32;
+  const Part part;
   FragmentSum<T> weights[kStep / 8] = {}, slope[kStep / 8] = {};
-  multiply_along<T, kAttentionRows, kStep, kWidth>(weights, shared, row, stage);
-  multiply_along<T, kAttentionRows, kStep, kWidth>(slope, shared + Tile::Kept::kBytes, row,
-                                                   stage + Tile::Passing::kBytes);
-  rule.apply(weights, key + row, query);
+  multiply_along<T, Part::kRows, kStep, kWidth>(weights, shared, part.row, stage);
+  multiply_along<T, Part::kRows, kStep, kWidth>(slope, shared + Tile::Kept::kBytes, part.row,
+                                                stage + Tile::Passing::kBytes);
+  rule.apply(weights, key + part.row, query);
 #pragma unroll
   for (int j = 0; j < kStep / 8; ++j) {
 #pragma unroll
     for (int p = 0; p < 2; ++p) {
-      const int64_t q = query + 8 * j + sum_column(lane, p);
+      const int64_t q = query + 8 * j + whole_sum_column<T>(lane, p);
       const float top = statistics.top(q), share = statistics.factor(q),
                   mean = statistics.mean_slope(q);
 #pragma unroll
@@ -156,20 +168,22 @@ __device__ __forceinline__ void add_queries(KeySlopes<T, Tile::kWidth>& sums,
       }
     }
   }
-  multiply_across<T, kStep, kWidth>(sums.values, weights, stage + Tile::Passing::kBytes);
-  multiply_across<T, kStep, kWidth>(sums.keys, slope, stage);
+  multiply_across<T, kStep, kWidth, Part::kColumns>(sums.values, weights,
+                                                    stage + Tile::Passing::kBytes, part.column);
+  multiply_across<T, kStep, kWidth, Part::kColumns>(sums.keys, slope, stage, part.column);
 }
 
-// dk and dv of keys [key, key + 64), from all queries of the heads that share them.
+// dk and dv of the tile's keys, from `key`, from all queries of the heads that share them.
 template <class T, class Tile>
 __device__ void key_slopes(const AttentionBackwardArgs& b, unsigned char* shared, int64_t batch,
                            int64_t kv, int64_t key) {
   const AttentionArgs& g = b.of;
-  constexpr int kWidth = Tile::kWidth, kStep = Tile::kStep;
-  const int row = int(threadIdx.x) / 32 * 16;
+  using Part = typename Tile::Part;
+  constexpr int kStep = Tile::kStep;
+  const Part part;
   const int64_t first = !g.causal ? 0 : key < g.length ? key / kStep * kStep : g.length;
   const int tiles = int((g.length - first + kStep - 1) / kStep);  // of one head
-  KeySlopes<T, kWidth> sums;
+  KeySlopes<T, Tile> sums;
   Tile::Kept::Along::fill(shared, head_source<T>(g.k, batch, kv, g.keys, g.width), key, 0);
   Tile::Kept::Along::fill(shared + Tile::Kept::kBytes,
                           head_source<T>(g.v, batch, kv, g.keys, g.value_width), key, 0);
@@ -187,19 +201,22 @@ __device__ void key_slopes(const AttentionBackwardArgs& b, unsigned char* shared
                          RowStatistics(b, batch, head), key, query);
   });
   const float scale[2] = {float(g.scale), float(g.scale)}, one[2] = {1, 1};
-  store_head_rows<T, kWidth>(b.dk, batch, kv, key + row, g.keys, g.width, sums.keys, scale);
-  store_head_rows<T, kWidth>(b.dv, batch, kv, key + row, g.keys, g.value_width, sums.values, one);
+  store_head_rows<T, Part::kColumns>(b.dk, batch, kv, key + part.row, g.keys, g.width, part.column,
+                                     sums.keys, scale);
+  store_head_rows<T, Part::kColumns>(b.dv, batch, kv, key + part.row, g.keys, g.value_width,
+                                     part.column, sums.values, one);
 }
 
 template <class T, int kWidth>
 __global__ void __launch_bounds__(kAttentionThreads, 2)
     attention_query_slopes_kernel(AttentionBackwardArgs b) {
   FLAM_DYNAMIC_SHARED(unsigned char, shared);
-  const int64_t heads = b.of.heads, blocks = (b.of.length + kAttentionRows - 1) / kAttentionRows;
+  constexpr int kRows = BackwardTile<T, kWidth>::Part::kRows;
+  const int64_t heads = b.of.heads, blocks = (b.of.length + kRows - 1) / kRows;
   for (int64_t i = blockIdx.x; i < blocks * heads * b.of.batches; i += gridDim.x) {
     const int64_t head = i / blocks;  // the last queries see most keys and come first
     query_slopes<T, BackwardTile<T, kWidth>>(b, shared, head / heads, head % heads,
-                                             (blocks - 1 - i % blocks) * kAttentionRows);
+                                             (blocks - 1 - i % blocks) * kRows);
   }
 }
 
@@ -207,12 +224,12 @@ template <class T, int kWidth>
 __global__ void __launch_bounds__(kAttentionThreads, 2)
     attention_key_slopes_kernel(AttentionBackwardArgs b) {
   FLAM_DYNAMIC_SHARED(unsigned char, shared);
-  const int64_t heads = b.of.heads / b.of.shared,
-                blocks = (b.of.keys + kAttentionRows - 1) / kAttentionRows;
+  constexpr int kRows = BackwardTile<T, kWidth>::Part::kRows;
+  const int64_t heads = b.of.heads / b.of.shared, blocks = (b.of.keys + kRows - 1) / kRows;
   for (int64_t i = blockIdx.x; i < blocks * heads * b.of.batches; i += gridDim.x) {
     const int64_t head = i / blocks;
     key_slopes<T, BackwardTile<T, kWidth>>(b, shared, head / heads, head % heads,
-                                           i % blocks * kAttentionRows);
+                                           i % blocks * kRows);
   }
 }
 
@@ -221,7 +238,8 @@ void launch_attention_backward(void* stream, const AttentionBackwardArgs& b) {
   const auto grid = [](int64_t blocks) {
     return dim3(unsigned(blocks < (1 << 30) ? blocks : 1 << 30));
   };
-  const auto blocks = [](int64_t rows) { return (rows + kAttentionRows - 1) / kAttentionRows; };
+  constexpr int kRows = BackwardTile<T, kWidth>::Part::kRows;
+  const auto blocks = [](int64_t rows) { return (rows + kRows - 1) / kRows; };
   const AttentionArgs& g = b.of;
   const int64_t heads = g.batches * g.heads;
   constexpr int bytes = BackwardTile<T, kWidth>::kBytes;
@@ -239,7 +257,8 @@ template <class T> void attention_backward_entry(void* stream, const void* p) {
   const int64_t width = b.of.width > b.of.value_width ? b.of.width : b.of.value_width;
   if (width <= 32) return launch_attention_backward<T, 32>(stream, b);
   if (width <= 64) return launch_attention_backward<T, 64>(stream, b);
-  launch_attention_backward<T, 128>(stream, b);
+  if (width <= 128) return launch_attention_backward<T, 128>(stream, b);
+  launch_attention_backward<T, 256>(stream, b);
 }
 
 }  // namespace flambeau::FLAM_TARGET

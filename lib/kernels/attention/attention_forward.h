@@ -1,4 +1,4 @@
-// Attention on devices, for half types: a block takes 64 queries of one head and goes through the
+// Attention on devices: a block takes some queries, mostly 64, of one head and goes through the
 // keys by tiles, with a running maximum and sum of each row, so that no score leaves the registers.
 // The tile of values arrives while scores are made, and the next keys while values are summed.
 // Causal tiles after the last query are left out. Each row is one sum in the order of its keys.
@@ -8,10 +8,12 @@
 
 namespace flambeau::FLAM_TARGET {
 
-// Of heads padded to kWidth columns; the wider have their keys in smaller tiles.
+// Of heads padded to kWidth columns; the wider have smaller tiles.
 template <class T, int kPaddedWidth> struct ForwardTile {
-  static constexpr int kWidth = kPaddedWidth, kKeys = kWidth > 128 ? 32 : 64;
-  using Queries = HeadTile<T, kAttentionRows, kWidth>;
+  static constexpr int kWidth = kPaddedWidth, kRowBytes = kWidth * int(sizeof(T)),
+                       kKeys = kRowBytes > 256 ? 64 / int(sizeof(T)) : 128 / int(sizeof(T));
+  using Part = WarpPart<(kRowBytes > 512 ? 2 : 1), kWidth>;
+  using Queries = HeadTile<T, Part::kRows, kWidth>;
   using Keys = HeadTile<T, kKeys, kWidth>;
   static constexpr int kKeysAt = Queries::kBytes, kValuesAt = kKeysAt + Keys::kBytes,
                        kBytes = kValuesAt + Keys::kBytes;
@@ -19,8 +21,8 @@ template <class T, int kPaddedWidth> struct ForwardTile {
 
 // What a lane keeps of its two rows: sums of values, the maximum so far, and its part of the sum of
 // weights.
-template <class T, int kWidth> struct ForwardRows {
-  FragmentSum<T> mixed[kWidth / 8] = {};
+template <class T, int kColumns> struct ForwardRows {
+  FragmentSum<T> mixed[kColumns / 8] = {};
   float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
 
   // Scores become weights under the new maximum, what was summed before is brought there.
@@ -45,7 +47,7 @@ template <class T, int kWidth> struct ForwardRows {
         }
       }
 #pragma unroll
-      for (int n = 0; n < kWidth / 8; ++n) {
+      for (int n = 0; n < kColumns / 8; ++n) {
         mixed[n].v[2 * u] *= shrink;
         mixed[n].v[2 * u + 1] *= shrink;
       }
@@ -62,17 +64,19 @@ template <class T, int kWidth> struct ForwardRows {
   }
 };
 
-// Queries [query, query + 64) of one head.
+// As many queries of one head as the tile has, from `query`.
 template <class T, class Tile>
 __device__ void attend_queries(const AttentionArgs& g, unsigned char* shared, int64_t batch,
                                int64_t head, int64_t query) {
-  const int64_t kv = head / g.shared, end = query + kAttentionRows,
+  using Part = typename Tile::Part;
+  const int64_t kv = head / g.shared, end = query + Part::kRows,
                 seen = g.causal && end < g.keys ? end : g.keys;
   const ScoreRule<false> rule(g, batch, head);
-  const int lane = int(threadIdx.x) % 32, row = int(threadIdx.x) / 32 * 16;
+  const int lane = int(threadIdx.x) % 32;
+  const Part part;
   const auto keys = head_source<T>(g.k, batch, kv, g.keys, g.width);
   const auto values = head_source<T>(g.v, batch, kv, g.keys, g.value_width);
-  ForwardRows<T, Tile::kWidth> rows;
+  ForwardRows<T, Part::kColumns> rows;
   Tile::Queries::Along::fill(shared, head_source<T>(g.q, batch, head, g.length, g.width), query, 0);
   Tile::Keys::Along::fill(shared + Tile::kKeysAt, keys, 0, 0);
   commit_copies();
@@ -82,25 +86,26 @@ __device__ void attend_queries(const AttentionArgs& g, unsigned char* shared, in
     Tile::Keys::Along::fill(shared + Tile::kValuesAt, values, key, 0);
     commit_copies();
     FragmentSum<T> scores[Tile::kKeys / 8] = {};
-    multiply_along<T, kAttentionRows, Tile::kKeys, Tile::kWidth>(scores, shared, row,
-                                                                 shared + Tile::kKeysAt);
-    rule.apply(scores, query + row, key);
+    multiply_along<T, Part::kRows, Tile::kKeys, Tile::kWidth>(scores, shared, part.row,
+                                                              shared + Tile::kKeysAt);
+    rule.apply(scores, query + part.row, key);
     wait_copies<0>();
     __syncthreads();  // the values are there, and the keys have been read by all
     if (key + Tile::kKeys < seen)
       Tile::Keys::Along::fill(shared + Tile::kKeysAt, keys, key + Tile::kKeys, 0);
     commit_copies();
     rows.weigh(scores);
-    multiply_across<T, Tile::kKeys, Tile::kWidth>(rows.mixed, scores, shared + Tile::kValuesAt);
+    multiply_across<T, Tile::kKeys, Tile::kWidth, Part::kColumns>(
+        rows.mixed, scores, shared + Tile::kValuesAt, part.column);
   }
   rows.finish();
   const float factor[2] = {rows.sum[0] == 0 ? 0 : 1 / rows.sum[0],
                            rows.sum[1] == 0 ? 0 : 1 / rows.sum[1]};
-  store_head_rows<T, Tile::kWidth>(g.out, batch, head, query + row, g.length, g.value_width,
-                                   rows.mixed, factor);
-  if (!g.statistics || lane % 4 != 0) return;
+  store_head_rows<T, Part::kColumns>(g.out, batch, head, query + part.row, g.length, g.value_width,
+                                     part.column, rows.mixed, factor);
+  if (!g.statistics || part.column > 0 || lane % 4 != 0) return;
   for (int u = 0; u < 2; ++u) {
-    const int64_t at = query + row + sum_row(lane, 2 * u);
+    const int64_t at = query + part.row + sum_row(lane, 2 * u);
     if (at >= g.length) continue;
     // A row that sees no key has weights of 0 backward, too.
     float* const kept = g.statistics + ((batch * g.heads + head) * g.length + at) * 2;
@@ -113,17 +118,19 @@ __device__ void attend_queries(const AttentionArgs& g, unsigned char* shared, in
 template <class T, int kWidth>
 __global__ void __launch_bounds__(kAttentionThreads, 2) attention_forward_kernel(AttentionArgs g) {
   FLAM_DYNAMIC_SHARED(unsigned char, shared);
-  const int64_t blocks = (g.length + kAttentionRows - 1) / kAttentionRows;
+  constexpr int kRows = ForwardTile<T, kWidth>::Part::kRows;
+  const int64_t blocks = (g.length + kRows - 1) / kRows;
   for (int64_t i = blockIdx.x; i < blocks * g.heads * g.batches; i += gridDim.x) {
     const int64_t head = i / blocks;
     attend_queries<T, ForwardTile<T, kWidth>>(g, shared, head / g.heads, head % g.heads,
-                                              (blocks - 1 - i % blocks) * kAttentionRows);
+                                              (blocks - 1 - i % blocks) * kRows);
     __syncthreads();
   }
 }
 
 template <class T, int kWidth> void launch_attention_forward(void* stream, const AttentionArgs& g) {
-  const int64_t blocks = (g.length + kAttentionRows - 1) / kAttentionRows * g.heads * g.batches;
+  constexpr int kRows = ForwardTile<T, kWidth>::Part::kRows;
+  const int64_t blocks = (g.length + kRows - 1) / kRows * g.heads * g.batches;
   static_assert(ForwardTile<T, kWidth>::kBytes <= kMostShared);
   FLAM_LAUNCH((attention_forward_kernel<T, kWidth>),
               dim3(unsigned(blocks < (1 << 30) ? blocks : 1 << 30)), dim3(kAttentionThreads),

@@ -1,15 +1,15 @@
 // What attention on devices has in common forward and backward: the tiles of a head in shared
 // memory, products of a warp's 16 rows with a tile, and which scores count. Results of one product
-// are an operand of the next where they are, in registers.
+// are an operand of the next where they are, in registers. Of wide heads several warps make the
+// scores of the same rows, and each sums its part of the columns, for which registers last.
 #pragma once
 #include "kernels/attention/attention.h"
 #include "kernels/cuda_launch.h"
-#include "kernels/tile/mma.h"
 #include "kernels/tile/slice.h"
 
 namespace flambeau::FLAM_TARGET {
 
-inline constexpr int kAttentionThreads = 128, kAttentionRows = 64;  // 16 rows a warp
+inline constexpr int kAttentionThreads = 128;
 inline constexpr float kLog2E = 1.44269504f, kLargest = 3.40282347e38f;
 
 // kRows rows of a head, padded to kWidth columns: as an operand whose sums go along the columns,
@@ -18,6 +18,14 @@ template <class T, int kRows, int kWidth> struct HeadTile {
   using Along = TileSlice<T, kRows, kWidth, true, kAttentionThreads>;
   using Across = TileSlice<T, kWidth, kRows, false, kAttentionThreads>;
   static constexpr int kBytes = Along::kBytes;
+};
+
+// Which rows of a tile and which columns of its sums are a warp's.
+template <int kWarpsARow, int kWidth> struct WarpPart {
+  static constexpr int kRows = 16 * (kAttentionThreads / 32) / kWarpsARow,
+                       kColumns = kWidth / kWarpsARow;
+  int row = int(threadIdx.x) / 32 / kWarpsARow * 16,
+      column = int(threadIdx.x) / 32 % kWarpsARow * kColumns;
 };
 
 template <class T>
@@ -35,37 +43,36 @@ __device__ __forceinline__ void multiply_along(FragmentSum<T> (&sums)[kRows / 8]
                                                const unsigned char* a, int row,
                                                const unsigned char* b) {
   // Unrolled wholly, wide heads would have more operands under way than there are registers.
-  [[maybe_unused]] constexpr int kUnder = kWidth > 128 ? 1 : 2;
+  [[maybe_unused]] constexpr int kUnder = kWidth > 128 || sizeof(T) == 4 ? 1 : 2;
 #pragma unroll kUnder
-  for (int step = 0; step < kWidth / 16; ++step) {
-    const FragmentA<T> left = HeadTile<T, kRowsOfA, kWidth>::Along::a(a, row, step);
+  for (int step = 0; step < kWidth / FragmentA<T>::kDepth; ++step) {
+    const auto left =
+        whole_operand(HeadTile<T, kRowsOfA, kWidth>::Along::template a<true>(a, row, step));
 #pragma unroll
     for (int j = 0; j < kRows / 8; j += 2) {
       FragmentB<T> right[2];
-      HeadTile<T, kRows, kWidth>::Along::b(right, b, 8 * j, step);
-      multiply(sums[j], left, right[0]);
-      multiply(sums[j + 1], left, right[1]);
+      HeadTile<T, kRows, kWidth>::Along::template b<true>(right, b, 8 * j, step);
+      multiply_whole(sums[j], left, whole_operand(right[0]));
+      multiply_whole(sums[j + 1], left, whole_operand(right[1]));
     }
   }
 }
 
-// sums += weights b, where the weights of 16 rows lie as a product has left them.
-template <class T, int kRows, int kWidth>
-__device__ __forceinline__ void multiply_across(FragmentSum<T> (&sums)[kWidth / 8],
+// sums += weights b for kColumns columns of b from `column`, where the weights of 16 rows lie as a
+// product has left them.
+template <class T, int kRows, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_across(FragmentSum<T> (&sums)[kColumns / 8],
                                                 const FragmentSum<T> (&weights)[kRows / 8],
-                                                const unsigned char* b) {
+                                                const unsigned char* b, int column) {
 #pragma unroll
-  for (int step = 0; step < kRows / 16; ++step) {
-    const auto &left = weights[2 * step].v, &right = weights[2 * step + 1].v;
-    const FragmentA<T> a = {{narrow_pair<T>(left[0], left[1]), narrow_pair<T>(left[2], left[3]),
-                             narrow_pair<T>(right[0], right[1]),
-                             narrow_pair<T>(right[2], right[3])}};
+  for (int step = 0; step < kRows / FragmentA<T>::kDepth; ++step) {
+    const auto a = whole_operand(sums_as_operand(weights, step));
 #pragma unroll
-    for (int n = 0; n < kWidth / 8; n += 2) {
+    for (int n = 0; n < kColumns / 8; n += 2) {
       FragmentB<T> v[2];
-      HeadTile<T, kRows, kWidth>::Across::b(v, b, 8 * n, step);
-      multiply(sums[n], a, v[0]);
-      multiply(sums[n + 1], a, v[1]);
+      HeadTile<T, kRows, kWidth>::Across::template b<true>(v, b, column + 8 * n, step);
+      multiply_whole(sums[n], a, whole_operand(v[0]));
+      multiply_whole(sums[n + 1], a, whole_operand(v[1]));
     }
   }
 }
@@ -133,7 +140,7 @@ template <bool kTurned> struct ScoreRule {
     for (int j = 0; j < kTiles; ++j) {
 #pragma unroll
       for (int e = 2 * u; e < 2 * u + 2; ++e) {
-        const int c = 8 * j + sum_column(lane, e);
+        const int c = 8 * j + whole_sum_column<T>(lane, e);
         const bool counts = c >= from && c < end;
         float& s = scores[j].v[e];
         s = counts ? s * scale : -INFINITY;
@@ -143,12 +150,13 @@ template <bool kTurned> struct ScoreRule {
   }
 };
 
-// 16 rows of sums to an output; row r is multiplied by factor[r / 8].
-template <class T, int kWidth>
+// 16 rows of sums to an output, its kColumns columns from `column`; row r is multiplied by
+// factor[r / 8].
+template <class T, int kColumns>
 __device__ __forceinline__ void store_head_rows(const AttentionOperand& o, int64_t batch,
                                                 int64_t head, int64_t row, int64_t rows,
-                                                int64_t columns,
-                                                const FragmentSum<T> (&sums)[kWidth / 8],
+                                                int64_t columns, int column,
+                                                const FragmentSum<T> (&sums)[kColumns / 8],
                                                 const float (&factor)[2]) {
   T* data = reinterpret_cast<T*>(o.data) + batch * o.batch + head * o.head;
   const int lane = int(threadIdx.x) % 32;
@@ -157,13 +165,19 @@ __device__ __forceinline__ void store_head_rows(const AttentionOperand& o, int64
     const int64_t r = row + sum_row(lane, 2 * u);
     if (r >= rows) continue;
 #pragma unroll
-    for (int n = 0; n < kWidth / 8; ++n) {
-      const int64_t c = 8 * n + sum_column(lane, 0);
-      const uint32_t pair =
-          narrow_pair<T>(sums[n].v[2 * u] * factor[u], sums[n].v[2 * u + 1] * factor[u]);
-      uint16_t* to = reinterpret_cast<uint16_t*>(data) + r * o.row + c * o.col;
-      if (c < columns) to[0] = uint16_t(pair);
-      if (c + 1 < columns) to[o.col] = uint16_t(pair >> 16);
+    for (int n = 0; n < kColumns / 8; ++n) {
+      const int64_t c = column + 8 * n + sum_column(lane, 0);
+      const float left = sums[n].v[2 * u] * factor[u], right = sums[n].v[2 * u + 1] * factor[u];
+      if constexpr (sizeof(T) == 4) {
+        float* to = data + r * o.row + c * o.col;
+        if (c < columns) to[0] = left;
+        if (c + 1 < columns) to[o.col] = right;
+      } else {
+        const uint32_t pair = narrow_pair<T>(left, right);
+        uint16_t* to = reinterpret_cast<uint16_t*>(data) + r * o.row + c * o.col;
+        if (c < columns) to[0] = uint16_t(pair);
+        if (c + 1 < columns) to[o.col] = uint16_t(pair >> 16);
+      }
     }
   }
 }

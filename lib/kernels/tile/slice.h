@@ -5,6 +5,7 @@
 #pragma once
 #include "kernels/tile/copy_async.h"
 #include "kernels/tile/fragment.h"
+#include "kernels/tile/mma_whole.h"
 #include "kernels/tile/narrow_pair.h"
 #include "kernels/tile/swizzle.h"
 
@@ -37,7 +38,9 @@ template <class T, int kOuter, int kDepth, bool kDepthFirst, int kThreads> struc
     const T* from = source.data + (major + row) * source.major_stride + at * source.minor_stride;
     const int64_t step = kRowsAtOnce * source.major_stride;
     if (source.chunked) {
-#pragma unroll
+      // Of wide rows, all addresses at once are more than a kernel has registers for.
+      [[maybe_unused]] constexpr int kUnder = Rows::kRowBytes > 512 ? 4 : kMajor / kRowsAtOnce;
+#pragma unroll kUnder
       for (int r = row; r < row + kMajor; r += kRowsAtOnce, from += step) {
         const bool there = r < rows;
         copy_async(slice + Rows::offset(r, chunk), there ? from : source.data,
@@ -52,43 +55,47 @@ template <class T, int kOuter, int kDepth, bool kDepthFirst, int kThreads> struc
 
   // 16 rows of A from `row`, a multiple of 16, the step-th depth of the slice. Whole tiles of 16
   // rows keep a lane's place, and an even number of chunks is an XOR of it: one address serves all
-  // steps.
+  // steps. Elements of f32 are rounded to tf32, but for products of whole ones (mma_whole.h).
+  template <bool kWhole = false>
   static __device__ __forceinline__ FragmentA<T> a(const unsigned char* slice, int row, int step) {
     FragmentA<T> f;
     const int lane = int(threadIdx.x) % 32;
     if constexpr (sizeof(T) < 8 && kDepthFirst) {
       load_matrices<false>(
           f.r, slice + row * Rows::kRowBytes + (Rows::offset(lane % 16, lane / 16) ^ step * 32));
-      round(f.r);
+      if constexpr (!kWhole) round(f.r);
     } else if constexpr (sizeof(T) == 2) {
       load_matrices<true>(
           f.r, slice + Rows::offset(step * 16 + lane % 8 + lane / 16 * 8, row / 8 + lane / 8 % 2));
     } else {
 #pragma unroll
       for (int h = 0; h < FragmentTraits<T>::kRegisters; ++h) {
-        f.r[2 * h] = element(slice, row, step, h);
-        f.r[2 * h + 1] = element(slice, row + 8, step, h);
+        f.r[2 * h] = element<kWhole>(slice, row, step, h);
+        f.r[2 * h + 1] = element<kWhole>(slice, row + 8, step, h);
       }
     }
     return f;
   }
 
-  // 16 columns of B from `column`.
+  // 16 columns of B from `column`. Where kWhole is set and the depth is first, columns of f32 lie
+  // as whole_column says.
+  template <bool kWhole = false>
   static __device__ __forceinline__ void b(FragmentB<T> (&f)[2], const unsigned char* slice,
                                            int column, int step) {
     const int lane = int(threadIdx.x) % 32;
     if constexpr (sizeof(T) == 8 || (sizeof(T) == 4 && !kDepthFirst)) {
 #pragma unroll
       for (int h = 0; h < FragmentTraits<T>::kRegisters; ++h) {
-        f[0].r[h] = element(slice, column, step, h);
-        f[1].r[h] = element(slice, column + 8, step, h);
+        f[0].r[h] = element<kWhole>(slice, column, step, h);
+        f[1].r[h] = element<kWhole>(slice, column + 8, step, h);
       }
     } else {
       uint32_t r[4];
       if constexpr (kDepthFirst) {
+        const int place = kWhole ? whole_column<T>(lane % 8) : lane % 8;
         load_matrices<false>(
-            r, slice + Rows::offset(column + lane % 8 + lane / 16 * 8, 2 * step + lane / 8 % 2));
-        round(r);
+            r, slice + Rows::offset(column + place + lane / 16 * 8, 2 * step + lane / 8 % 2));
+        if constexpr (!kWhole) round(r);
       } else {
         load_matrices<true>(r, slice + step * 16 * Rows::kRowBytes +
                                    (Rows::offset(lane % 16, lane / 16) ^ column * 2));
@@ -117,15 +124,31 @@ template <class T, int kOuter, int kDepth, bool kDepthFirst, int kThreads> struc
   }
 
   // What this lane holds in register h of a fragment, of the row `first` + group.
+  template <bool kWhole>
   static __device__ __forceinline__ typename FragmentTraits<T>::Register element(
       const unsigned char* slice, int first, int step, int h) {
     const int lane = int(threadIdx.x) % 32, outer = first + lane / 4,
               depth = step * FragmentA<T>::kDepth + 4 * h + lane % 4;
+    if constexpr (sizeof(T) == 4 && !kDepthFirst && Rows::kChunks >= 8) {
+      // Eight rows or chunks further a lane has the same place: few addresses serve all.
+      const int place = Rows::offset(4 * h + lane % 4, lane / 16) ^ first % 32 * 4;
+      const T* p = reinterpret_cast<const T*>(slice + step * 8 * Rows::kRowBytes +
+                                              first / 32 * 128 + place) +
+                   lane / 4 % 4;
+      return register_of<kWhole>(load_shared(p));
+    }
     const int major = kDepthFirst ? outer : depth, minor = kDepthFirst ? depth : outer;
     const T v = load_shared(reinterpret_cast<const T*>(slice + Rows::offset(major, minor / kEach)) +
                             minor % kEach);
+    return register_of<kWhole>(v);
+  }
+
+  template <bool kWhole>
+  static __device__ __forceinline__ typename FragmentTraits<T>::Register register_of(T v) {
     if constexpr (sizeof(T) == 8) {
       return v;
+    } else if constexpr (kWhole) {
+      return bits_as<uint32_t>(v);
     } else {
       return to_tf32(v);
     }

@@ -3,7 +3,7 @@
 // with the length and not with its square. A row sees all its keys at once, so neither a running
 // maximum nor a saved sum is needed; a causal tile leaves out the keys after its last row. Half
 // types are widened by tile. Where there is a kernel of its own (kernels/attention: on the host
-// forward, on devices for half types) that one is launched.
+// forward, on devices for half types and f32) that one is launched.
 // Rabe and Staats, "Self-attention Does Not Need O(n^2) Memory" (2021); Dao, Fu, Ermon, Rudra and
 // Re, "FlashAttention" (2022).
 #include "ops/nn/attention_tiles.h"
