@@ -140,3 +140,42 @@ def test_what_does_not_fit_is_refused(torch, flex):
         flex.flex_attention(q, k, v, block_mask=mask)
     with pytest.raises(RuntimeError, match="callable"):
         flex.and_masks(causal, 3)
+
+
+@pytest.mark.parametrize("masked", ["no mask", "window", "everything", "by head"])
+@pytest.mark.parametrize("scored", ["as they are", "alibi", "twice", "bent", "chosen"])
+def test_what_goes_to_the_kernel_is_what_the_scores_give(torch, device, flex, scored, masked):
+    """With the logarithms of the sums, the scores are there as one tensor."""
+    q, k, v = qkv(torch, device, queries=6)
+    k, v = k[:1], v[:1]  # for all of the batch
+    slopes = torch.tensor([0.5, 0.25], device=device)
+    score_mod = {
+        "as they are": None,
+        "alibi": lambda score, b, h, q, kv: score + slopes[h] * (kv - q),
+        "twice": lambda score, b, h, q, kv: 1 + (score - (q - kv)) + slopes[h],
+        "bent": lambda score, b, h, q, kv: 2 * torch.tanh(score / 2),
+        "chosen": lambda score, b, h, q, kv: torch.where(q < 3, score, -score),
+    }[scored]
+    mask_mod = {
+        "no mask": None,
+        "window": lambda b, h, q, kv: (q - kv).abs() < 2,
+        "everything": flex.noop_mask,
+        "by head": lambda b, h, q, kv: (kv + h + b) % 3 > 0,
+    }[masked]
+    mask = mask_mod and flex.create_block_mask(mask_mod, 2, 2, 6, 7, device=device)
+    out = flex.flex_attention(q, k, v, score_mod, mask)
+    expected, _ = flex.flex_attention(q, k, v, score_mod, mask, return_lse=True)
+    assert torch.allclose(out, expected, atol=1e-6)
+
+
+def test_functions_that_add_write_no_score(torch, device, flex):
+    """Backward takes no memory for scores of all heads, which would be 512 KiB."""
+    if device == "cpu":
+        pytest.skip("memory of the host is not counted by device")
+    q, k, v = (torch.randn(1, 8, 128, 4, device=device, requires_grad=True) for _ in range(3))
+    mask = flex.create_block_mask(causal, None, None, 128, 128, device=device)
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    out = flex.flex_attention(q, k, v, lambda s, b, h, q, kv: s + 0.1 * (kv - q), mask)
+    out.sum().backward()
+    assert torch.cuda.max_memory_allocated() - before < 512 << 10

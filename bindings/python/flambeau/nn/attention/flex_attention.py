@@ -2,12 +2,16 @@
 
 Such a function is called once, with indices that broadcast to [batch, heads, queries, keys], in
 place of torch's scalars: what selects with `torch.where` and indexes tensors works as it does
-there. Nothing is fused: the scores are kept as one tensor."""
+there. Masks, and functions that add to the scores, are scaled_dot_product_attention's mask, in the
+shape that they have without being repeated; of other functions the scores are kept as one
+tensor."""
 
 import math
 from typing import NamedTuple
 
 from ... import _torch as torch
+from .. import functional as F
+from ._added import added_by
 from .block_mask import _BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE  # noqa: F401, packages read it
 from .block_mask import (
     BlockMask,
@@ -67,6 +71,15 @@ def _checked(query, key, value, enable_gqa, block_mask):
         block_mask.check_lengths(query.size(2), key.size(2))
 
 
+def _mask_of(added, block_mask, at, dtype):
+    """What is added to scores and which of them count, as one mask; None where all is as it is."""
+    seen = None if block_mask is None else block_mask.mask_mod(*at)
+    if added is None:
+        return seen
+    added = added.to(dtype)
+    return added if seen is None else torch.where(seen, added, -math.inf)
+
+
 def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False,
                    return_lse=False, kernel_options=None, *, return_aux=None):  # fmt: skip
     """softmax(score_mod(scale * query keyᵀ, batch, head, q, kv)) value, over the keys that
@@ -77,10 +90,17 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
     the query share one of the keys. `kernel_options` are for torch's fused kernels and change
     nothing here."""
     _checked(query, key, value, enable_gqa, block_mask)
+    at = places((*query.shape[:3], key.size(2)), query.device)
+    if not return_lse and return_aux is None:
+        added = None if score_mod is None else added_by(score_mod, at)
+        if score_mod is None or added is not None:
+            key, value = (t.expand(query.size(0), -1, -1, -1) for t in (key, value))
+            how = {"scale": scale, "enable_gqa": enable_gqa}
+            mask = _mask_of(added, block_mask, at, query.dtype)
+            return F.scaled_dot_product_attention(query, key, value, mask, **how)
     heads = query.size(1) // key.size(1)
     key, value = (t.repeat_interleave(heads, 1) if heads > 1 else t for t in (key, value))
     scores = query @ key.mT * (scale if scale is not None else 1 / math.sqrt(query.size(-1)))
-    at = places(scores.shape, query.device)
     if score_mod is not None:
         scores = score_mod(scores, *at).to(scores.dtype).expand(scores.shape)
     if block_mask is not None:
