@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "kernels/access.h"
+#include "kernels/conv/conv_pointwise.h"
 #include "kernels/conv/conv_product.h"
 
 namespace flambeau {
@@ -101,6 +102,7 @@ void run_conv(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
   const KernelFn fn = kConv.find(op, y.device(), y.dtype());
   if (y.numel() == 0) return;
   g.activation = activation;
+  if (run_conv_pointwise(op, y, x, w, bias, g)) return;
   if (conv_product_serves(kConvProduct, y, g)) return run_conv_product(op, y, x, w, bias, g);
   launch_kernel(op, fn, y.device(), g, {writes(y), reads(x), reads(w), reads(bias)});
 }
@@ -110,6 +112,7 @@ void run_conv_backward_data(const char* op, const Tensor& dx, const Tensor& dy, 
   const ConvArgs g = args_of(op, dy, dx, w, bias, dx.sizes()[1], params);
   const KernelFn fn = kConvBackwardData.find(op, dx.device(), dx.dtype());
   if (dx.numel() == 0) return;
+  if (run_conv_pointwise_data(op, dx, dy, w, bias, g)) return;
   if (conv_product_serves(kConvProductData, dx, g)) {
     return run_conv_product_data(op, dx, dy, w, bias, g);
   }
@@ -121,6 +124,7 @@ void run_conv_backward_weight(const char* op, const Tensor& dw, const Tensor& dy
   const ConvArgs g = args_of(op, dy, x, dw, {}, 0, params);
   const KernelFn fn = kConvBackwardWeight.find(op, dw.device(), dw.dtype());
   if (dw.numel() == 0) return;
+  if (run_conv_pointwise_weight(op, dw, dy, x, g)) return;
   if (conv_product_serves(kConvProductWeight, dw, g)) {
     return run_conv_product_weight(op, dw, dy, x, g);
   }

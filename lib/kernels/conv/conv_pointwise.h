@@ -1,0 +1,18 @@
+// Convolutions whose window is one position, as products of matrices by a vendor's library, on
+// devices that have one: of pixels as they lie with channels next to each other, and of planes as a
+// batch. Nothing is turned or copied.
+#pragma once
+#include "kernels/conv/conv.h"
+
+namespace flambeau {
+
+// Each says false, and does nothing, where a library's product does not serve.
+bool run_conv_pointwise(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
+                        const Tensor& bias, const ConvArgs& args);
+bool run_conv_pointwise_data(const char* op, const Tensor& dx, const Tensor& dy, const Tensor& w,
+                             const Tensor& bias, const ConvArgs& args);
+// Of pixels alone: planes would be a sum of products, each rounded to the result's type.
+bool run_conv_pointwise_weight(const char* op, const Tensor& dw, const Tensor& dy, const Tensor& x,
+                               const ConvArgs& args);
+
+}  // namespace flambeau
