@@ -96,6 +96,18 @@ RULES = (
     Rule(r"\bsort_tile_kernel<", "kernels/sort/sort", registers=48, shared=16384),
     Rule(r"\bsort_select_kernel<", "kernels/sort/sort", registers=64, shared=24800),
     Rule(r"\bradix_(keys|write)_kernel<", "kernels/sort/sort", registers=64),
+    # Sums are kept in doubles; two blocks of whichever fit with 128 registers.
+    Rule(
+        r"\bscan_pieces_kernel<\S*Join\w+, (float|double|\S*Half|\S*BFloat16|int|short)>",
+        "kernels/scan/scan",
+        registers=64,
+        shared=64,
+        needs=(WIDE_LOADS,),
+        doubles=True,
+    ),
+    Rule(r"\bscan_short_kernel<", "kernels/scan/scan", registers=48, doubles=True),
+    # A line's place is a division, once.
+    Rule(r"\bscan_columns_kernel<", "kernels/scan/scan", registers=64, divides=True, doubles=True),
 )
 
 

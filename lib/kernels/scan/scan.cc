@@ -2,6 +2,7 @@
 #include "kernels/scan/scan.h"
 
 #include "kernels/map/map.h"
+#include "kernels/scratch_bytes.h"
 
 namespace flambeau {
 
@@ -16,13 +17,22 @@ void run_scan(const char* op, const Kernel& kernel, const Tensor& out, const Ten
     run_cast(dense_out, input);
     dense_in = dense_out;
   }
-  ScanArgs a{1, input.dim() ? input.size(dim) : 1, 1, nullptr, nullptr, backwards};
+  ScanArgs a{};
+  a.outer = a.inner = 1;
+  a.n = input.dim() ? input.size(dim) : 1;
+  a.backwards = backwards;
   for (int64_t d = 0, at = wrap_dim(dim, input.dim()); d < input.dim(); ++d) {
     if (d != at) (d < at ? a.outer : a.inner) *= input.sizes()[size_t(d)];
   }
   a.in = static_cast<const char*>(dense_in.data());
   a.out = static_cast<char*>(dense_out.data());
-  launch_kernel(op, fn, input.device(), a, {writes(dense_out), reads(dense_in)});
+  Tensor scratch;
+  if (!input.device().is_cpu()) {
+    const size_t bytes = scratch_bytes(fn, input.device(), a);
+    if (bytes) scratch = empty(Dims{int64_t(bytes)}, Dtype::u8, input.device());
+    a.scratch = bytes ? static_cast<char*>(scratch.data()) : nullptr;
+  }
+  launch_kernel(op, fn, input.device(), a, {writes(dense_out), reads(dense_in), writes(scratch)});
   if (!dense_out.is_same(out)) run_cast(out, dense_out);
 }
 

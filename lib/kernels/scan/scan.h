@@ -9,6 +9,8 @@ struct ScanArgs {
   const char* in;
   char* out;
   int8_t backwards;
+  char* scratch;   // on devices, of as many bytes as was asked for
+  size_t* wanted;  // where set, nothing runs: becomes those bytes, or stays as it was
 };
 
 // `out` has the shape and dtype of `input`, which may be the same tensor.
