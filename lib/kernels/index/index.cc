@@ -10,6 +10,8 @@
 #include "kernels/deterministic.h"
 #include "kernels/map/map.h"
 #include "kernels/report/report.h"
+#include "kernels/scan/scan.h"
+#include "kernels/sort/sort.h"
 
 namespace flambeau {
 
@@ -85,16 +87,6 @@ int32_t free_dims_first(Walk& w) {
   return free_dims;
 }
 
-// Enough threads to fill a large device, but no more per column than it has writes.
-uint32_t owners_of(const Walk& w, int32_t free_dims) {
-  int64_t columns = 1, length = 1;
-  for (size_t d = 0; d < w.sizes.size(); ++d)
-    (d < size_t(free_dims) ? columns : length) *= w.sizes[d];
-  uint32_t owners = 1;
-  while (owners < 1024 && owners < length && columns * owners < 16384) owners *= 2;
-  return owners;
-}
-
 struct Meetings {
   std::vector<IndexMeeting> writes;
   std::vector<int64_t> first;
@@ -165,6 +157,36 @@ Meetings meetings_of(const Walk& w, int32_t free_dims, const Tensor& target, Fro
   return found.first.size() < count ? std::move(found) : Meetings{};
 }
 
+// Whether the order of writes to one place shows.
+bool order_shows(const Kernel& kernel, Dtype dtype) {
+  return &kernel != &kIndexRead && (&kernel == &kIndexSet || !is_integral(dtype));
+}
+
+// Writes of a device in the host's order: their places are found, sorted with where they stood, and
+// each of them is written to by one thread.
+void run_in_order(const char* op, KernelFn fn, IndexArgs a, const Tensor& target,
+                  std::span<const Access> accesses) {
+  const Device device = target.device();
+  int64_t writes = 1, reach = 0;
+  for (int d = a.free_dims; d < a.ndim; ++d) writes *= a.size[d];
+  for (int64_t d = 0; d < target.dim(); ++d)
+    reach += (target.sizes()[size_t(d)] - 1) * target.strides()[size_t(d)];
+  a.narrow_places = reach <= 0x7fffffff;
+  const Dims line{writes};
+  const Dtype dtype = a.narrow_places ? Dtype::i32 : Dtype::i64;
+  const Tensor found = empty(line, dtype, device), sorted = empty(line, dtype, device),
+               order = empty(line, Dtype::i64, device);
+  a.ordered = found.data();
+  SmallVector<Access, 4> all;
+  for (const Access& one : accesses.subspan(2)) all.push_back(one);
+  all.push_back(flambeau::writes(found));
+  launch_kernel(op, fn, device, a, std::span<const Access>(all.data(), all.size()));
+  run_sort(op, sorted, order, found, 0, {.count = writes});
+  a.ordered = sorted.data();
+  a.order = order.data_as<int64_t>();
+  launch_kernel(op, fn, device, a, {accesses[0], accesses[1], reads(sorted), reads(order)});
+}
+
 bool adds_up(const Kernel& kernel, Dtype dtype) {
   return is_half(dtype) && (&kernel == &kIndexAdd || &kernel == &kIndexMul);
 }
@@ -191,10 +213,9 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
   a.numel = std::accumulate(w.sizes.begin(), w.sizes.end(), int64_t{1}, std::multiplies<>());
   if (a.numel == 0) return;
   simplify(w);
-  if (deterministic_algorithms && &kernel != &kIndexRead && !device.is_cpu()) {
-    a.free_dims = free_dims_first(w);
-    a.owners = owners_of(w, a.free_dims);
-  }
+  const bool in_order =
+      deterministic_algorithms && !device.is_cpu() && order_shows(kernel, dst.dtype());
+  if (in_order) a.free_dims = free_dims_first(w);
   Meetings meetings;
   a.in_rows = device.is_cpu() && adds_up(kernel, dst.dtype()) && fills_rows(w, target);
   if (device.is_cpu() && adds_up(kernel, dst.dtype()) && !a.in_rows) {
@@ -237,7 +258,9 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
     for (size_t d = 0; d < w.sizes.size(); ++d) a.list[l].stride[d] = from.strides[d] * 8;
     accesses[l + 2] = reads(from.index);
   }
-  launch_kernel(op, fn, device, a, std::span<const Access>(accesses, w.lists.size() + 2));
+  const std::span<const Access> touched(accesses, w.lists.size() + 2);
+  if (in_order && a.free_dims < a.ndim) return run_in_order(op, fn, a, target, touched);
+  launch_kernel(op, fn, device, a, touched);
 }
 
 Tensor as_f32(const Tensor& t) {
@@ -400,18 +423,17 @@ Tensor true_positions(const char* op, const Tensor& mask) {
   const Device device = dense.device();
   const KernelFn fn = kTruePositions.find(op, device, dense.dtype());
   const int64_t blocks = (dense.numel() + kTrueBlock - 1) / kTrueBlock;
-  std::vector<int64_t> starts(size_t(blocks) + 1, 0);
   const Tensor counts = empty(Dims{blocks}, Dtype::i64, device);
   TrueArgs a{dense.numel(), static_cast<const char*>(dense.data()), counts.data_as<int64_t>(),
              nullptr};
+  int64_t all = 0;
   if (blocks) {
     launch_kernel(op, fn, device, a, {reads(dense), writes(counts)});
-    copy_bytes(starts.data() + 1, kCpu, a.counts, device, size_t(blocks) * 8, false);
-    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    run_scan(op, kCumsum, counts, counts, 0, false);
+    copy_bytes(&all, kCpu, a.counts + blocks - 1, device, sizeof all, false);
   }
-  const Tensor positions = empty(Dims{starts.back()}, Dtype::i64, device);
-  if (starts.back() == 0) return positions;
-  copy_bytes(a.counts, device, starts.data(), kCpu, size_t(blocks) * 8, false);
+  const Tensor positions = empty(Dims{all}, Dtype::i64, device);
+  if (all == 0) return positions;
   a.positions = positions.data_as<int64_t>();
   launch_kernel(op, fn, device, a, {reads(dense), reads(counts), writes(positions)});
   return positions;

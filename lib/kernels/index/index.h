@@ -44,11 +44,14 @@ struct IndexArgs {
   const char* src;
   const char* op;
   struct Report* report;
-  // Writes in order: the first `free_dims` dimensions are those in which no two writes meet; each
-  // of their positions is shared by `owners` threads, a power of two, who split its places.
+  // Writes in order: the first `free_dims` dimensions are those in which no two writes meet. Along
+  // the others each goes to a place in `ordered` (int32 or int64, elements), which the kernel finds
+  // where there is no `order`; else they are sorted, and that says where each one stood.
   int32_t free_dims;
-  uint32_t owners;  // 0: in any order
-  bool fresh;       // written to by nobody else, and let go on an error
+  bool narrow_places;
+  void* ordered;  // null: in any order
+  const int64_t* order;
+  bool fresh;  // written to by nobody else, and let go on an error
   // Halves on the host: by place the first write along the other dimensions, or none; what meets is
   // computed in f32 and rounded once.
   const int64_t* first;
@@ -80,7 +83,7 @@ extern constinit Kernel kIndexSet, kIndexAdd, kIndexMul, kIndexMax, kIndexMin;
 struct TrueArgs {
   int64_t numel;
   const char* mask;
-  int64_t* counts;     // per block of kTrueBlock; then where each block's output starts
+  int64_t* counts;     // per block of kTrueBlock; then where each block's output ends
   int64_t* positions;  // null: count only
 };
 inline constexpr int64_t kTrueBlock = 4096;

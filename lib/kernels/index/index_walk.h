@@ -39,6 +39,17 @@ FLAM_KERNEL_FN WalkPlace walk_place(const IndexArgs& a, int64_t i) {
   return walk_place(a, i, 0, a.ndim);
 }
 
+// What elements of a size are moved as.
+struct alignas(16) Word16 {
+  uint64_t half[2];
+};
+template <size_t Bytes>
+using Word = std::conditional_t<
+    Bytes == 1, uint8_t,
+    std::conditional_t<Bytes == 2, uint16_t,
+                       std::conditional_t<Bytes == 4, uint32_t,
+                                          std::conditional_t<Bytes == 8, uint64_t, Word16>>>>;
+
 // Read moves the source, everything else the destination.
 struct ReadPlace : SetPlace {};
 template <class F> inline constexpr bool kReads = std::is_same_v<F, ReadPlace>;

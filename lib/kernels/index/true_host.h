@@ -43,7 +43,7 @@ template <class T> void true_entry(void*, const void* p) {
       }
       TrueBits bits;
       find_true(x + first, n, bits);
-      int64_t* out = a.positions + a.counts[b];
+      int64_t* out = a.positions + (b ? a.counts[b - 1] : 0);
       for (int64_t w = 0; w < kTrueBlock / 64; ++w) {
         for (uint64_t rest = bits.word[w]; rest; rest &= rest - 1) {
           *out++ = first + w * 64 + __builtin_ctzll(rest);

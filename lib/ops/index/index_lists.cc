@@ -112,8 +112,7 @@ std::vector<Tensor> unravel_index(const Tensor& indices, DimsView shape) {
 
 std::vector<Tensor> mask_coordinates(const char* op, const Tensor& mask) {
   const GradMode off(false);
-  const Tensor truth = mask.dtype() == Dtype::boolean ? mask : ne(mask, wrapped_number(int64_t{0}));
-  return coordinates(true_positions(op, contiguous(truth)), mask.sizes());
+  return coordinates(true_positions(op, contiguous(mask)), mask.sizes());
 }
 
 }  // namespace flambeau::ops
