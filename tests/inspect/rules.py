@@ -44,7 +44,9 @@ CONV = "kernels/conv/conv"
 CHUNKS, ELEMENTS = r"\bmap_chunks_kernel<\S*::", r"\bmap_elements_kernel<\S*::"
 PRODUCT, OF = r"\bconv_product_kernel<", r"\S*ConvResult\)"
 MMA, WIDE = (TENSOR, MATRICES, COPIES), (WIDE_STORES,)
-SUMS = "Moments|CrossEntropy|CrossEntropyBackward|RmsNorm|LayerNorm|Softmax"
+ROWS, NUMBERS = r"\brow_kernel<\S*::", r"(CrossEntropy|Moments|Plane\w+)"
+PASSING = "(Softmax|LogSoftmax|LogSoftmaxBackward|LayerNorm|RmsNorm|RmsNormBackward)"
+FLOATS = r"(float|\S*Half|\S*BFloat16)"
 
 # Two blocks of 256 threads fit a multiprocessor with 128 registers a thread, four with 64.
 RULES = (
@@ -73,8 +75,15 @@ RULES = (
     Rule(ELEMENTS + r"Identity,", "kernels/map/cast", registers=32),
     Rule(ELEMENTS + r"ScaleShift,", "ops/nn/norm", registers=32),
     Rule(ELEMENTS + r"Where,", "ops/elementwise/ternary", registers=32),
-    Rule(rf"\brow_kernel<(?!\S*::({SUMS}),)", "ops/nn/rows", registers=48, shared=1040),
-    Rule(rf"\brow_kernel<\S*::({SUMS}),", "ops/nn/rows", registers=48, shared=1040, doubles=True),
+    # A block of 1,024 threads that hold a row has 64 registers each; those that pass one are 512.
+    # Cross entropy, moments and sums of planes write no row.
+    Rule(rf"{ROWS}(?!{NUMBERS},)\w+, {FLOATS}, [24]>", "ops/nn/rows", 64, 256, needs=VECTORS),
+    Rule(rf"{ROWS}{PASSING}, {FLOATS}, 0>", "ops/nn/rows", 64, 384, needs=VECTORS),
+    Rule(rf"{ROWS}CrossEntropy, {FLOATS}, ", "ops/nn/rows", 64, 512, needs=(WIDE_LOADS,)),
+    Rule(ROWS + r"Plane(Norm|Scale|Gradient), ", "ops/nn/planes", 64, needs=VECTORS),
+    Rule(ROWS + r"(Moments|PlaneSums), ", "ops/nn/planes", 64, 768, needs=(WIDE_LOADS,)),
+    Rule(r"\brow_sums_kernel<", "ops/nn/rows", 64, 8192, needs=(WIDE_LOADS,)),
+    Rule(r"\brow_parts_kernel<", "ops/nn/rows", 32, 2048),
     # Two blocks of halves a multiprocessor; the gradient by the weight (2) writes f32 parts.
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}[01],", CONV, registers=128, needs=WIDE, main=MMA),
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, registers=128, main=MMA),

@@ -311,7 +311,7 @@ TEST(Row, CrossEntropyAndItsGradient) {
   const Tensor weight = tensor_of(randoms<float>(size_t(n), 0.5, 2, 9));
   double total_weight = 0;
   for (float w : values_of<float>(weight)) total_weight += w;
-  const Tensor total = tensor_of<double>({total_weight});
+  const Tensor total = tensor_of<float>({float(total_weight)});
   for (double smoothing : {0.0, 0.1}) {
     const Entropy e = cross_entropy(x, target, weight, total, smoothing);
     const float *px = x.data_as<float>(), *pw = weight.data_as<float>();

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "kernels/fold/fold.h"
 #include "kernels/map/map.h"
 #include "kernels/report/report.h"
+#include "kernels/row/row_parts.h"
 
 namespace flambeau {
 
@@ -92,29 +92,11 @@ Tensor operand_rows(const Tensor& t, int64_t dim, bool output, int64_t& stride) 
   return dense;
 }
 
-// What kernels that have no sums over rows store for one, in rows; undefined for an operand's own.
-Tensor added_rows(const RowOperand& o, const Tensor& model, int64_t dim) {
-  return o.of || !o.tensor->defined()
-             ? Tensor()
-             : empty(moved_last(model, dim).sizes(), o.tensor->dtype(), model.device());
-}
-
-void fold_added(const char* op, const RowOperand& o, const Tensor& stored, int64_t dim) {
-  if (!o.tensor->defined()) return;
-  const Tensor rows = o.of ? moved_last(*o.of, dim) : stored;
-  Dims over;
-  for (int64_t d = 0; d + 1 < rows.dim(); ++d) over.push_back(d);
-  run_fold(op, kSum, rows.dtype(), *o.tensor, rows, over);
-}
-
 // The arguments of a launch and the tensors behind them, copies where an operand is not in rows.
 struct Launch {
   RowArgs a{};
-  bool host;  // sums over all rows are its own
-  Tensor used[kRowOperands];
-  Access accesses[kRowOperands];
-
-  bool folded(const RowOperand& o) const { return o.role == RowRole::total && !host; }
+  Tensor used[kRowOperands], partial;
+  Access accesses[kRowOperands + 1];
 };
 
 void count_rows(RowArgs& a, const Tensor& model, int64_t dim) {
@@ -129,11 +111,11 @@ void count_rows(RowArgs& a, const Tensor& model, int64_t dim) {
 }
 
 void add_operand(Launch& l, const RowOperand& o, std::initializer_list<RowOperand> operands,
-                 const Tensor& model, int64_t dim) {
+                 int64_t dim) {
   RowArgs& a = l.a;
   const int i = a.operands++;
-  const Tensor t = l.folded(o) ? added_rows(o, model, dim) : *o.tensor;
-  a.role[i] = l.folded(o) ? RowRole::row : o.role;
+  const Tensor& t = *o.tensor;
+  a.role[i] = o.role;
   a.output[i] = o.output;
   a.of[i] = -1;
   for (const RowOperand& other : operands)
@@ -148,7 +130,7 @@ void add_operand(Launch& l, const RowOperand& o, std::initializer_list<RowOperan
     used = t;
   } else if (a.role[i] == RowRole::row) {
     int64_t stride;
-    used = operand_rows(t, l.folded(o) ? -1 : dim, o.output, stride);
+    used = operand_rows(t, dim, o.output, stride);
     a.stride[i] = stride * int64_t(t.element_size());
   } else {
     used = t.is_contiguous() ? t : empty(t.sizes(), t.dtype(), t.device());
@@ -159,17 +141,34 @@ void add_operand(Launch& l, const RowOperand& o, std::initializer_list<RowOperan
   l.accesses[i] = access_of(used, o.output);
 }
 
-void write_back(const char* op, const Launch& l, std::initializer_list<RowOperand> operands,
-                int64_t dim) {
+// Where GPUs leave sums of parts of the rows.
+void add_partial(Launch& l, const Tensor& model) {
+  RowArgs& a = l.a;
+  int64_t totals = 0;
+  for (int k = 0; k < a.operands; ++k) totals += a.role[k] == RowRole::total && a.data[k];
+  const int bytes = int(model.element_size());
+  a.parts = row_sums_parts(a.rows, a.n, bytes);
+  if (totals && a.parts > 1) {
+    const Dtype wide = model.dtype() == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+    l.partial = empty(Dims{totals * a.parts * a.n}, wide, model.device());
+    a.partial = static_cast<char*>(l.partial.data());
+  }
+  l.accesses[a.operands] = access_of(l.partial, true);
+}
+
+void write_back(const Launch& l, std::initializer_list<RowOperand> operands, int64_t dim) {
   const Tensor* from = l.used;
   for (const RowOperand& o : operands) {
     const Tensor& own = *from++;
-    if (l.folded(o)) {
-      fold_added(op, o, own, dim);
-    } else if (o.output && o.tensor->defined() && own.data() != o.tensor->data()) {
+    if (o.output && o.tensor->defined() && own.data() != o.tensor->data())
       run_cast(o.role == RowRole::row ? moved_last(*o.tensor, dim) : *o.tensor, own);
-    }
   }
+}
+
+// By the code that was found: that for GPUs may run on the cpu's tensors, too.
+bool runs_on_host(const Kernel& kernel, KernelFn fn, Dtype dtype) {
+  return fn != kernel.cells[int(KernelColumn::cuda)][int(dtype)] &&
+         fn != kernel.cells[int(KernelColumn::emu)][int(dtype)];
 }
 
 }  // namespace
@@ -188,16 +187,16 @@ void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
     return;  // rows without elements are not walked either: a shape may have 2^40 of them
   }
   Launch l;
-  l.host = kernel_column(device) == KernelColumn::host;
+  const bool host = runs_on_host(kernel, fn, dtype);
   count_rows(l.a, model, dim);
   l.a.op = op;
   l.a.report = report_of(device);
   std::copy(params.begin(), params.end(), l.a.params);
-  if (!device.is_cpu() || !side_by_side(l.a, dim, operands, model)) l.a.inner = 0;
-  for (const RowOperand& o : operands) add_operand(l, o, operands, model, dim);
-  if (l.a.rows || l.host)
-    launch_kernel(op, fn, device, l.a, std::span(l.accesses, size_t(l.a.operands)));
-  write_back(op, l, operands, dim);
+  if (!host || !side_by_side(l.a, dim, operands, model)) l.a.inner = 0;
+  for (const RowOperand& o : operands) add_operand(l, o, operands, dim);
+  if (!host) add_partial(l, model);
+  launch_kernel(op, fn, device, l.a, std::span(l.accesses, size_t(l.a.operands) + !host));
+  write_back(l, operands, dim);
 }
 
 }  // namespace flambeau

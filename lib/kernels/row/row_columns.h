@@ -37,6 +37,7 @@ template <class T, int Most> struct ColumnElements {
   FLAM_FN int64_t line() const { return Most == kColumns ? kColumns : own; }
   FLAM_FN T* operator+(ColumnIndex i) const { return p + i.term * line() + i.column; }
   FLAM_FN T& operator[](ColumnIndex i) const { return *(*this + i); }
+  template <class V> FLAM_FN void set(ColumnIndex i, V v) const { *(*this + i) = narrow<T>(v); }
   FLAM_FN T* term(ColumnIndex row, int64_t i) const { return *this + ColumnIndex{i, row.column}; }
 };
 
@@ -63,7 +64,6 @@ template <class V, int Most> struct HostColumns {
   template <class T> FLAM_FN ColumnGiven<T> each_of(int k) const {
     return {reinterpret_cast<const T*>(a.data[k])};
   }
-  template <class T, class U> FLAM_FN void add(int, ColumnIndex, U) const {}
 
   template <class F> FLAM_FN void for_rows(const F& f) const {
     const int w = width();

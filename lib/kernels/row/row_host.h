@@ -59,8 +59,6 @@ template <class V> struct HostRow : RowPlace {
     if (a.data[k]) *place<T>(k) = T(f(int64_t(0)));
   }
 
-  template <class T, class U> FLAM_FN void add(int, int64_t, U) const {}
-
   template <class F> FLAM_FN void each(const F& f) const {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) f(i);

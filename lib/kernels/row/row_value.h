@@ -8,7 +8,7 @@ namespace flambeau::FLAM_TARGET {
 
 template <class V> struct SameValue {
   V v;
-  FLAM_FN V operator()(int64_t) const { return v; }
+  template <class I> FLAM_FN V operator()(I) const { return v; }
 };
 template <class V> FLAM_FN SameValue<V> same_value(V v) { return {v}; }
 
@@ -21,8 +21,22 @@ template <class T> struct RowElements {
   FLAM_FN explicit operator bool() const { return p; }
   FLAM_FN T* operator+(int64_t i) const { return p + i; }
   FLAM_FN T& operator[](int64_t i) const { return p[i]; }
+  template <class V> FLAM_FN void set(int64_t i, V v) const { p[i] = narrow<T>(v); }
   FLAM_FN T* term(int64_t, int64_t i) const { return p + i; }  // of the row of the first index
 };
+
+// A functor's parameter: a double of RowArgs::params on the host; on GPUs, where doubles are slow,
+// what it is used as.
+#if defined(FLAM_DEVICE_SOURCE)
+template <class V> using RowParam = V;
+#else
+template <class V> using RowParam = double;
+#endif
+
+// Of rows that are read once more for every loop, as GPUs do with long ones; and of those that keep
+// options inside their loops cheap.
+template <class R> inline constexpr bool kPassesRows = requires { requires R::kPasses; };
+template <class R> inline constexpr bool kUnrollsRows = requires { requires R::kUnrolled; };
 
 struct RowPlace {
   const RowArgs& a;

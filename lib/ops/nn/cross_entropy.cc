@@ -178,7 +178,7 @@ void check_classes(DimsView logits, const Tensor& target, const Tensor& weight, 
 }
 
 Tensor total_weight(Call& c, const Tensor& weight, const Options& o) {
-  return weight && o.smoothing != 0 ? summed(c, weight, Dtype::f64) : Tensor();
+  return weight && o.smoothing != 0 ? summed(c, weight, weight.dtype()) : Tensor();
 }
 
 RowLosses of_rows(Call& c, const Tensor& x, const Tensor& target, const Tensor& weight,

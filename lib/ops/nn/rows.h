@@ -15,7 +15,7 @@
 //   kCrossEntropyBackward  {out_row(dx), each(g), row(x), each(target), each(lse), shared(weight),
 //                          shared(total)}, and the same parameters
 //
-// target is int64; weight has the compute dtype; total is the 0-d f64 sum of weights, wanted only
+// target is int64; weight has the compute dtype; total is the 0-d sum of weights in it, wanted only
 // with smoothing and weights.
 #pragma once
 #include "kernels/row/row.h"

@@ -16,28 +16,36 @@ template <class V, class S> FLAM_FN S log_of_sum(S sum) {
 
 template <class T> struct Softmax {
   static constexpr bool keeps_halves = sizeof(T) == 2;
-  double masked;  // not 0: rows of -infinity become 0, as attention's do
+  RowParam<Compute<T>> masked;  // not 0: rows of -infinity become 0, as attention's do
   template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
     const auto x = r.template row_of<const T>(1);
     const auto y = r.template row_of<T>(0);
-    const auto greatest = r.greatest([&](auto i) { return load(x + i); });
-    const auto top = r.value([&](auto i) {
-      return masked != 0 && greatest(i) == -V(__builtin_huge_val()) ? V(0) : greatest(i);
-    });
+    const auto greatest = [&] { return r.greatest([&](auto i) { return load(x + i); }); };
+    const auto top_of = [&](const auto& top) {
+      return r.value([&](auto i) {
+        return masked != 0 && top(i) == -V(__builtin_huge_val()) ? V(0) : top(i);
+      });
+    };
     const auto scale_of = [&](const auto& sum) {
       return r.value([&](auto i) { return masked != 0 && sum(i) == 0 ? V(0) : V(1 / sum(i)); });
     };
-    if constexpr (R::template keeps<T>) {
+    const auto write = [&](const auto& top, const auto& scale) {
+      r.each([&](auto i) { y.set(i, exp_below_for<T>(V(load(x + i) - top(i))) * scale(i)); });
+    };
+    if constexpr (kPassesRows<R>) {
+      const auto both = r.exponentials(x, [](V d) { return exp_below_for<T>(d); });
+      write(top_of(both.first), scale_of(both.second));
+    } else if constexpr (R::template keeps<T>) {
+      const auto top = top_of(greatest());
       const auto e = r.keep(y);
       const auto scale =
           scale_of(r.sum([&](auto i) { return e[i] = exp_below_for<T>(V(load(x + i) - top(i))); }));
-      r.each([&](auto i) { y[i] = narrow<T>(V(e[i] * scale(i))); });
+      r.each([&](auto i) { y.set(i, V(e[i] * scale(i))); });
     } else {
-      const auto scale =
-          scale_of(r.sum([&](auto i) { return exp_below_for<T>(V(load(x + i) - top(i))); }));
-      r.each(
-          [&](auto i) { y[i] = narrow<T>(exp_below_for<T>(V(load(x + i) - top(i))) * scale(i)); });
+      const auto top = top_of(greatest());
+      write(top,
+            scale_of(r.sum([&](auto i) { return exp_below_for<T>(V(load(x + i) - top(i))); })));
     }
   }
 };
@@ -47,10 +55,17 @@ template <class T> struct LogSoftmax {
     using V = Compute<T>;
     const auto x = r.template row_of<const T>(1);
     const auto y = r.template row_of<T>(0);
-    const auto top = r.greatest([&](auto i) { return load(x + i); });
-    const auto sum = r.sum([&](auto i) { return exp_below_for<T>(V(load(x + i) - top(i))); });
-    const auto log_sum = r.value([&](auto i) { return V(log_of_sum<V>(sum(i))); });
-    r.each([&](auto i) { y[i] = narrow<T>((load(x + i) - top(i)) - log_sum(i)); });
+    const auto write = [&](const auto& top, const auto& sum) {
+      const auto log_sum = r.value([&](auto i) { return V(log_of_sum<V>(sum(i))); });
+      r.each([&](auto i) { y.set(i, (load(x + i) - top(i)) - log_sum(i)); });
+    };
+    if constexpr (kPassesRows<R>) {
+      const auto both = r.exponentials(x, [](V d) { return exp_below_for<T>(d); });
+      write(both.first, both.second);
+    } else {
+      const auto top = r.greatest([&](auto i) { return load(x + i); });
+      write(top, r.sum([&](auto i) { return exp_below_for<T>(V(load(x + i) - top(i))); }));
+    }
   }
 };
 
@@ -61,7 +76,7 @@ template <class T> struct SoftmaxBackward {
     const auto dx = r.template row_of<T>(0);
     const auto sum = r.sum([&](auto i) { return load(dy + i) * load(y + i); });
     const auto dot = r.value([&](auto i) { return V(sum(i)); });
-    r.each([&](auto i) { dx[i] = narrow<T>((load(dy + i) - dot(i)) * load(y + i)); });
+    r.each([&](auto i) { dx.set(i, (load(dy + i) - dot(i)) * load(y + i)); });
   }
 };
 
@@ -72,8 +87,7 @@ template <class T> struct LogSoftmaxBackward {
     const auto dx = r.template row_of<T>(0);
     const auto sum = r.sum_of(dy);
     const auto all = r.value([&](auto i) { return V(sum(i)); });
-    r.each(
-        [&](auto i) { dx[i] = narrow<T>(load(dy + i) - exp_below_for<T>(load(y + i)) * all(i)); });
+    r.each([&](auto i) { dx.set(i, load(dy + i) - exp_below_for<T>(load(y + i)) * all(i)); });
   }
 };
 
@@ -88,36 +102,55 @@ template <class V> FLAM_FN V scaled_sum(V a, V b, V c) {
 }
 
 template <class T> struct LayerNorm {
-  double eps;
+  RowParam<Compute<T>> eps;
   template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
     using W = typename R::Wide;
     const auto x = r.template row_of<const T>(3);
+    const auto finish = [&](const auto& mean, const auto& squares) {
+      const auto rstd = r.value([&](auto i) { return 1 / sqrt(W(squares(i)) / W(r.n) + W(eps)); });
+      write(r, x, mean, rstd);
+      r.template put<V>(1, [&](auto i) { return mean(i); });
+      r.template put<V>(2, [&](auto i) { return rstd(i); });
+    };
+    if constexpr (kPassesRows<R>) {
+      const auto of = r.moments(x);
+      finish(of.first, of.second);
+    } else {
+      const auto sum = r.sum_of(x);
+      const auto mean = r.value([&](auto i) { return W(sum(i)) / W(r.n); });
+      finish(mean, r.squares(x, mean));
+    }
+  }
+
+ private:
+  template <class R, class X, class M, class S>
+  FLAM_KERNEL_FN static void write(R& r, const X& x, const M& mean, const S& rstd) {
+    using V = Compute<T>;
     const auto w = r.template shared_of<const T>(4), b = r.template shared_of<const T>(5);
     const auto y = r.template row_of<T>(0);
-    const auto sum = r.sum_of(x);
-    const auto mean = r.value([&](auto i) { return W(sum(i)) / W(r.n); });
-    const auto squares = r.squares(x, mean);
-    const auto rstd = r.value([&](auto i) { return 1 / sqrt(W(squares(i)) / W(r.n) + W(eps)); });
-    const auto write = [&](const auto& f) {
-      r.each_standard(x, mean, rstd, [&](auto i, V hat) { y[i] = narrow<T>(f(i, hat)); });
+    const auto each = [&](const auto& f) {
+      r.each_standard(x, mean, rstd, [&](auto i, V hat) { y.set(i, f(i, hat)); });
     };
-    if (w && b) {  // loops of their own: options inside would keep them from being vectors
-      write([&](auto i, V hat) { return scaled_sum(hat, load(w + i), load(b + i)); });
+    if constexpr (kUnrollsRows<R>) {
+      each([&](auto i, V hat) {
+        const V scaled = w ? V(hat * load(w + i)) : hat;
+        return b ? V(scaled + load(b + i)) : scaled;
+      });
+    } else if (w && b) {  // loops of their own: options inside would keep them from being vectors
+      each([&](auto i, V hat) { return scaled_sum(hat, load(w + i), load(b + i)); });
     } else if (w) {
-      write([&](auto i, V hat) { return V(hat * load(w + i)); });
+      each([&](auto i, V hat) { return V(hat * load(w + i)); });
     } else if (b) {
-      write([&](auto i, V hat) { return V(hat + load(b + i)); });
+      each([&](auto i, V hat) { return V(hat + load(b + i)); });
     } else {
-      write([&](auto, V hat) { return hat; });
+      each([&](auto, V hat) { return hat; });
     }
-    r.template put<V>(1, [&](auto i) { return mean(i); });
-    r.template put<V>(2, [&](auto i) { return rstd(i); });
   }
 };
 
 template <class T> struct RmsNorm {
-  double eps;
+  RowParam<Compute<T>> eps;
   template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
     using W = typename R::Wide;
@@ -127,7 +160,7 @@ template <class T> struct RmsNorm {
     const auto squares = r.squares(x, r.value([&](auto) { return W(0); }));
     const auto rstd = r.value([&](auto i) { return 1 / sqrt(W(squares(i)) / W(r.n) + W(eps)); });
     const auto hat = [&](auto i) { return V(W(load(x + i)) * rstd(i)); };
-    r.each([&](auto i) { y[i] = narrow<T>(w ? V(hat(i) * load(w + i)) : hat(i)); });
+    r.each([&](auto i) { y.set(i, w ? V(hat(i) * load(w + i)) : hat(i)); });
     r.template put<V>(1, [&](auto i) { return rstd(i); });
   }
 };
@@ -157,30 +190,24 @@ template <class T, bool Centred> struct NormBackward {
   template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     const auto dy = r.template row_of<const T>(3);
     const auto w = r.template shared_of<const T>(6);
-    if (w) {
-      const auto own = added(r);
-      write(
-          r, [&](auto i) { return V(load(dy + i) * load(w + i)); },
-          [&](auto i) { r.template add<T>(1, i, own(i)); });
+    if constexpr (kUnrollsRows<R>) {
+      write(r, [&](auto i) { return w ? V(load(dy + i) * load(w + i)) : load(dy + i); });
+    } else if (w) {
+      write(r, [&](auto i) { return V(load(dy + i) * load(w + i)); });
     } else {
-      write(r, [&](auto i) { return load(dy + i); }, [](auto) {});
+      write(r, [&](auto i) { return load(dy + i); });
     }
   }
 
  private:
-  template <class R, class G, class A>
-  FLAM_KERNEL_FN static void write(R& r, const G& g, const A& add) {
+  template <class R, class G> FLAM_KERNEL_FN static void write(R& r, const G& g) {
     const auto dx = r.template row_of<T>(0);
     const auto rstd = r.template each_of<V>(5);
     const auto hat = hat_of(r);
-    const auto along = [&](auto i) {
-      add(i);
-      return V(g(i) * hat(i));
-    };
+    const auto along = [&](auto i) { return V(g(i) * hat(i)); };
     const auto write = [&](const auto& sum, const auto& from_mean) {
       const auto a = r.value([&](auto i) { return V(-V(sum(i) / r.n)); });
-      r.each(
-          [&](auto i) { dx[i] = narrow<T>(V(rstd(i) * scaled_sum(hat(i), a(i), from_mean(i)))); });
+      r.each([&](auto i) { dx.set(i, V(rstd(i) * scaled_sum(hat(i), a(i), from_mean(i)))); });
     };
     if constexpr (Centred) {
       const auto sums = r.sums(along, g);
@@ -198,7 +225,8 @@ template <class T> using RmsNormBackward = NormBackward<T, false>;
 
 // loss = (1 - s) w[t] (lse - x[t]) + s / n * sum_c w[c] (lse - x[c])
 template <class T> struct CrossEntropy {
-  double ignored, smoothing;
+  RowParam<int64_t> ignored;
+  RowParam<Compute<T>> smoothing;
   template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
     using W = typename R::Wide;
@@ -214,27 +242,35 @@ template <class T> struct CrossEntropy {
       return weight && r.n ? W(*weight.term(i, c)) : W(1);
     };
     const auto at_target = [&](auto i) { return r.n ? load(x.term(i, t(i))) : V(0); };
-    const auto top = r.greatest([&](auto i) { return load(x + i); });
-    const auto sum = r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); });
-    const auto rest = r.value([&](auto i) { return W(log_of_sum<V>(sum(i))); });
-    const auto lse = r.value([&](auto i) { return W(top(i)) + rest(i); });
-    auto loss = r.value(
-        [&](auto i) { return weight_of(i, t(i)) * (rest(i) - (W(at_target(i)) - W(top(i)))); });
-    if (smoothing != 0) {
-      const auto all = r.sum([&](auto i) {
-        return (weight ? W(load(weight + i)) : W(1)) * (lse(i) - W(load(x + i)));
-      });
-      loss = r.value(
-          [&](auto i) { return W(1 - smoothing) * loss(i) + W(smoothing) / W(r.n) * W(all(i)); });
+    const auto finish = [&](const auto& top, const auto& sum) {
+      const auto rest = r.value([&](auto i) { return W(log_of_sum<V>(sum(i))); });
+      const auto lse = r.value([&](auto i) { return W(top(i)) + rest(i); });
+      auto loss = r.value(
+          [&](auto i) { return weight_of(i, t(i)) * (rest(i) - (W(at_target(i)) - W(top(i)))); });
+      if (smoothing != 0) {
+        const auto all = r.sum([&](auto i) {
+          return (weight ? W(load(weight + i)) : W(1)) * (lse(i) - W(load(x + i)));
+        });
+        loss = r.value(
+            [&](auto i) { return W(1 - smoothing) * loss(i) + W(smoothing) / W(r.n) * W(all(i)); });
+      }
+      r.template put<V>(0, [&](auto i) { return ignore(i) ? V(0) : V(loss(i)); });
+      r.template put<V>(1, [&](auto i) { return lse(i); });
+      r.template put<V>(2, [&](auto i) { return ignore(i) ? V(0) : V(weight_of(i, t(i))); });
+    };
+    if constexpr (kPassesRows<R>) {
+      const auto both = r.exponentials(x, [](V d) { return exp_below(d); });
+      finish(both.first, both.second);
+    } else {
+      const auto top = r.greatest([&](auto i) { return load(x + i); });
+      finish(top, r.sum([&](auto i) { return exp_below(V(load(x + i) - top(i))); }));
     }
-    r.template put<V>(0, [&](auto i) { return ignore(i) ? V(0) : V(loss(i)); });
-    r.template put<V>(1, [&](auto i) { return lse(i); });
-    r.template put<V>(2, [&](auto i) { return ignore(i) ? V(0) : V(weight_of(i, t(i))); });
   }
 };
 
 template <class T> struct CrossEntropyBackward {
-  double ignored, smoothing;
+  RowParam<int64_t> ignored;
+  RowParam<Compute<T>> smoothing;
   template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
     const auto x = r.template row_of<const T>(2);
@@ -251,15 +287,15 @@ template <class T> struct CrossEntropyBackward {
     if (r.n == 0) return;
     const auto hit =
         r.value([&](auto i) { return V(1 - smoothing) * (weight ? *weight.term(i, t(i)) : V(1)); });
-    const auto all = r.template shared_of<const double>(6);
-    const V even = V(smoothing) / V(r.n), total = all ? V(*all.p) : V(r.n);
+    const auto all = r.template shared_of<const V>(6);
+    const V even = V(smoothing) / V(r.n), total = all ? *all.p : V(r.n);
     const auto at_target = r.value([&](auto i) { return load(x.term(i, t(i))); });
     const auto none = [&](auto i) { return target(i) == int64_t(ignored); };
     // A mask, loops of their own, copies: a choice, options inside or what others refer to
     // would keep them from being vectors.
     using B = std::conditional_t<sizeof(V) == 8, uint64_t, uint32_t>;
     const auto mask = r.value([&](auto i) { return none(i) ? B(0) : ~B(0); });
-    const auto put = [=](auto i, V d) { dx[i] = narrow<T>(bits_as<V>(bits_as<B>(d) & mask(i))); };
+    const auto put = [=](auto i, V d) { dx.set(i, bits_as<V>(bits_as<B>(d) & mask(i))); };
     if (even == 0) {
       r.each([=](auto i) { put(i, g(i) * (hit(i) * exp_below(V(load(x + i) - lse(i))))); });
     } else {
