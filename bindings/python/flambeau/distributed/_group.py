@@ -63,15 +63,18 @@ def _wait_for_each(works):
         then(work)
 
 
-class _Member(type):
-    @property
-    def WORLD(cls):
-        """The default group; None where there is none."""
+class _World:
+    """The default group, by torch's two names for it; None where there is none."""
+
+    def __get__(self, owner, kind=None):
         return _groups.world
 
-    @WORLD.setter
-    def WORLD(cls, group):
+    def __set__(self, owner, group):
         _groups.world = group
+
+
+class _Member(type):
+    WORLD = _World()
 
 
 class GroupMember(metaclass=_Member):
@@ -83,19 +86,13 @@ class GroupMember(metaclass=_Member):
 class _Groups:
     """All groups of this process, and the default one as `group.WORLD`."""
 
+    WORLD = _World()
+
     def __init__(self):
         self.world = None
         self.count = 0  # of groups, the same on all ranks: it names the next one
         self.of_members = {}  # the same of groups that only their members make, by their ranks
         self.others = {}  # by name
-
-    @property
-    def WORLD(self):
-        return self.world
-
-    @WORLD.setter
-    def WORLD(self, group):
-        self.world = group
 
     def clear(self):
         for group in (self.world, *self.others.values()):
