@@ -1,9 +1,11 @@
-// Reductions in CUDA. Rows: one thread block per piece of an output, joined by shuffles. Columns
-// and short rows: 32 outputs side by side, eight threads for each. No atomics: pieces are joined by
-// a second launch in a fixed tree, so results repeat bit by bit.
+// Reductions in CUDA. Rows: one thread block per piece of an output, joined by shuffles; terms that
+// lie dense come by 16 bytes. Columns and short rows: 32 outputs side by side, eight threads for
+// each. No atomics: pieces are joined by a second launch in a fixed tree, so results repeat bit by
+// bit.
 #pragma once
 #include "kernels/cuda_launch.h"
 #include "kernels/fold/fold_common.h"
+#include "kernels/map/map_chunk.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -35,6 +37,38 @@ __device__ inline typename M::Acc block_join(const M& m, typename M::Acc acc) {
   return acc;
 }
 
+// Terms [first, stop) of an output, of which this thread takes every blockDim.x-th, or every
+// blockDim.x-th 16 bytes of dense ones and single ones before and behind these.
+template <class M, class T>
+__device__ __forceinline__ typename M::Acc fold_terms(const M& m, const FoldArgs& a, const char* in,
+                                                      double centre, int64_t first, int64_t stop) {
+  typename M::Acc acc = m.zero();
+  const int64_t thread = threadIdx.x, step = blockDim.x;
+  if (a.reduced > 1 || (a.reduced == 1 && a.reduced_in[0] != int64_t(sizeof(T)))) {
+#pragma unroll 4
+    for (int64_t i = first + thread; i < stop; i += step)
+      acc = m.step(acc, load(reinterpret_cast<const T*>(in + fold_offset(a, i))), centre, i);
+    return acc;
+  }
+  constexpr int kCount = 16 / int(sizeof(T));
+  const T* const terms = reinterpret_cast<const T*>(in);
+  const int64_t skipped = (16 - reinterpret_cast<uintptr_t>(terms + first) % 16) % 16 / sizeof(T);
+  const int64_t begin = first + skipped < stop ? first + skipped : stop,
+                chunks = (stop - begin) / kCount, end = begin + chunks * kCount;
+  for (int64_t i = first + thread; i < begin; i += step)
+    acc = m.step(acc, Compute<T>(load_global(terms + i)), centre, i);
+#pragma unroll 2
+  for (int64_t c = thread; c < chunks; c += step) {
+    const int64_t at = begin + c * kCount;
+    const auto x = Chunk<T, kCount>::from(terms + at).values();
+#pragma unroll
+    for (int e = 0; e < kCount; ++e) acc = m.step(acc, x.v[e], centre, at + e);
+  }
+  for (int64_t i = end + thread; i < stop; i += step)
+    acc = m.step(acc, Compute<T>(load_global(terms + i)), centre, i);
+  return acc;
+}
+
 template <class M, class T> __global__ void fold_rows_kernel(FoldArgs a) {
   using Acc = typename M::Acc;
   const M m = monoid_from<M>(a.params);
@@ -43,13 +77,7 @@ template <class M, class T> __global__ void fold_rows_kernel(FoldArgs a) {
     const int64_t stop = first + a.block < a.count ? first + a.block : a.count;
     const FoldPlace at = fold_place(a, output);
     const double centre = M::centred ? a.centre[at.out] : 0;
-    Acc acc = m.zero();
-#pragma unroll 4
-    for (int64_t i = first + threadIdx.x; i < stop; i += blockDim.x) {
-      acc = m.step(acc, load(reinterpret_cast<const T*>(a.in + at.in + fold_offset(a, i))), centre,
-                   i);
-    }
-    acc = block_join(m, acc);
+    const Acc acc = block_join(m, fold_terms<M, T>(m, a, a.in + at.in, centre, first, stop));
     if (threadIdx.x == 0) {
       if (a.blocks == 1) {
         fold_emit(m, a, at.out, acc);
