@@ -183,6 +183,17 @@ static void has_counted(const flam_group *group) {
   CHECK(flam_group_align_clocks(group, &offset) == FLAM_OK && offset < 1 && offset > -1);
 }
 
+/* What one rank writes into the store of their job, all read. */
+static void shares_a_store(const flam_group *group, int64_t rank) {
+  const uint8_t said = 7;
+  uint8_t found = 0;
+  flam_store *store = flam_group_store(group);
+  CHECK(store != NULL);
+  if (rank == 0) CHECK(flam_store_set(store, "said", &said, 1) == FLAM_OK);
+  CHECK(flam_tensor_to_host(flam_store_get(store, "said", 20), &found, 1) == FLAM_OK && found == 7);
+  flam_store_release(store);
+}
+
 static void *train(void *argument) {
   const job *j = (const job *)argument;
   const flam_scope frame = flam_frame_push();
@@ -197,6 +208,7 @@ static void *train(void *argument) {
   with_hooks(group, j->rank);
   of_a_module(group, j->rank);
   has_counted(group);
+  shares_a_store(group, j->rank);
   CHECK(flam_group_leave(group) == FLAM_OK);
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   return NULL;
