@@ -40,6 +40,10 @@ def by_own_way(rank, size):
     shared = _get_default_store()
     shared.set(str(rank), str(rank))
     seen = [shared.get(str(r)).decode() for r in range(size)]
+    options = dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)
+    options.config.max_ctas = 8
+    same = dist.new_group(backend="gloo", pg_options=options)
+    assert same.size() == size and not isinstance(same, dist.ProcessGroupNCCL)
     shared.queue_push("work", str(rank))
     taken = shared.clone().queue_pop("work").decode()
     dist.destroy_process_group()

@@ -27,7 +27,8 @@ _BY_MODULE = {
     "scatter_object_list send_object_list",
     "_ops": "ReduceOp _make_nccl_premul_sum reduce_op supports_complex",
     "_options": "AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BarrierOptions "
-    "BroadcastOptions GatherOptions ReduceOptions ReduceScatterOptions ScatterOptions",
+    "BroadcastOptions GatherOptions ProcessGroupGloo ProcessGroupNCCL ReduceOptions "
+    "ReduceScatterOptions ScatterOptions",
     "_pairs": "P2POp batch_isend_irecv irecv isend recv send",
     "_start": "destroy_process_group get_default_backend_for_device init_process_group "
     "is_available is_backend_available is_gloo_available is_initialized is_mpi_available "
