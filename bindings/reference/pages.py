@@ -24,7 +24,7 @@ from model import Api, Function  # noqa: E402
 GROUPS = {
     "Basics": "common error warning tensor creation device generator environment",
     "Element by element": "pointwise binary compare ternary activation special bessel polynomial "
-    "numeric probability",
+    "numeric probability complex",
     "Sums and statistics": "reduce running moments sort search matrix distance",
     "Shapes and indices": "shape join arrange index pad",
     "Linear algebra": "matmul contract linalg window",

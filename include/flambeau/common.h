@@ -114,7 +114,9 @@ enum {
   FLAM_I16 = 7,
   FLAM_I8 = 8,
   FLAM_U8 = 9,
-  FLAM_BOOL = 10
+  FLAM_BOOL = 10,
+  FLAM_C64 = 11, /* complex: two floats, the real part first */
+  FLAM_C128 = 12 /* complex: two doubles */
 };
 
 /** Kind of device; DLPack's numbers, which has none for `FLAM_META`: its tensors have a shape, a

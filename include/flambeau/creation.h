@@ -37,6 +37,15 @@ FLAM_API flam_tensor *flam_scalar_i64(int64_t value);
  */
 FLAM_API flam_tensor *flam_scalar_bool(flam_bool value);
 
+/** A bare complex number, as an operand: it promotes by its category only.
+ *
+ * - `real`: the real part.
+ * - `imag`: the imaginary part.
+ * - returns: a 0-d c128 tensor on the cpu that counts as a complex number.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API flam_tensor *flam_scalar_c128(double real, double imag);
+
 /** What a new tensor is made of, where nothing else says it. */
 typedef struct flam_creation_options {
   size_t struct_size; /**< sizeof(flam_creation_options) */

@@ -13,6 +13,7 @@
 #include "flambeau/binary.h"
 #include "flambeau/blocks.h"
 #include "flambeau/compare.h"
+#include "flambeau/complex.h"
 #include "flambeau/conv.h"
 #include "flambeau/creation.h"
 #include "flambeau/data.h"
@@ -2287,6 +2288,74 @@ FLAM_API flam_tensor *flam_ge_i64(const flam_tensor *input, int64_t other);
 
 /** `flam_ge_` where `other` is a number, which takes part in promotion by category only. */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ge_i64_(flam_tensor *input, int64_t other);
+
+/** `flam_complex` into an existing tensor.
+ *
+ * - `real`: the real parts; any shape; f32 or f64.
+ * - `imag`: the imaginary parts; shape that broadcasts with `real`'s; dtype of `real`.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE`,
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_complex_out(
+    const flam_tensor *real, const flam_tensor *imag, flam_tensor *out);
+
+/** `flam_polar` into an existing tensor.
+ *
+ * - `abs`: the lengths; any shape; f32 or f64.
+ * - `angle`: the angles in radians; shape that broadcasts with `abs`'; dtype of `abs`.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE`,
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_polar_out(
+    const flam_tensor *abs, const flam_tensor *angle, flam_tensor *out);
+
+/** In-place form of `flam_conj_physical`: conjugates, the imaginary part negated.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input` itself, without another count.
+ * - errors: none but memory.
+ */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_conj_physical_(flam_tensor *input);
+
+/** `flam_conj_physical` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: none but memory.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_conj_physical_out(
+    const flam_tensor *input, flam_tensor *out);
+
+/** `flam_angle` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: none but memory.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_angle_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_sgn`: the direction, `x / |x|` and 0 at 0; of reals their sign.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input` itself, without another count.
+ * - errors: none but memory.
+ */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sgn_(flam_tensor *input);
+
+/** `flam_sgn` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: none but memory.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sgn_out(const flam_tensor *input, flam_tensor *out);
 
 /** `flam_full` where `fill_value` is a number, which takes part in promotion by category only. */
 FLAM_API flam_tensor *flam_full_f64(

@@ -14,6 +14,7 @@
 #include "flambeau/blocks.h"
 #include "flambeau/communication.h"
 #include "flambeau/compare.h"
+#include "flambeau/complex.h"
 #include "flambeau/contract.h"
 #include "flambeau/conv.h"
 #include "flambeau/creation.h"

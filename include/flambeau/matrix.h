@@ -76,7 +76,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_addbmm(
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_inner(const flam_tensor *input, const flam_tensor *other);
 
-/** Sum of products of two vectors; the same as `flam_dot` where there are no complex numbers.
+/** Sum of products of two vectors, the first of them conjugated.
  *
  * - `input`: [n].
  * - `other`: [n], dtype of `input`.

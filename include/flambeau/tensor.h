@@ -335,12 +335,24 @@ flam_tensor_to_host(const flam_tensor *tensor, FLAM_NULLABLE void *buffer, size_
 
 /** The only element, as a floating-point number.
  *
- * - `tensor`: one element, any dtype and device.
+ * - `tensor`: one element, any dtype but complex, any device.
  * - `out_value`: the number.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` where there is not exactly one element; `FLAM_ERROR_UNSUPPORTED` for
+ *   a complex one.
+ */
+FLAM_API FLAM_BLOCKS flam_status flam_tensor_item_f64(const flam_tensor *tensor, double *out_value);
+
+/** The only element, as a complex number.
+ *
+ * - `tensor`: one element, any dtype and device.
+ * - `out_real`: the real part.
+ * - `out_imag`: the imaginary part; 0 of a real element.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where there is not exactly one element.
  */
-FLAM_API FLAM_BLOCKS flam_status flam_tensor_item_f64(const flam_tensor *tensor, double *out_value);
+FLAM_API FLAM_BLOCKS flam_status
+flam_tensor_item_c128(const flam_tensor *tensor, double *out_real, double *out_imag);
 
 /** The only element, as an integer; a fraction is cut off.
  *

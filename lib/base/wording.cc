@@ -85,11 +85,18 @@ constexpr Phrase kWords[] = {
 };
 
 constexpr Phrase kDtypes[] = {
-    {"float32", "FLAM_F32", "Dtype::F32"}, {"float64", "FLAM_F64", "Dtype::F64"},
-    {"float16", "FLAM_F16", "Dtype::F16"}, {"bfloat16", "FLAM_BF16", "Dtype::Bf16"},
-    {"int64", "FLAM_I64", "Dtype::I64"},   {"int32", "FLAM_I32", "Dtype::I32"},
-    {"int16", "FLAM_I16", "Dtype::I16"},   {"int8", "FLAM_I8", "Dtype::I8"},
-    {"uint8", "FLAM_U8", "Dtype::U8"},     {"bool", "FLAM_BOOL", "Dtype::Bool"},
+    {"float32", "FLAM_F32", "Dtype::F32"},
+    {"float64", "FLAM_F64", "Dtype::F64"},
+    {"float16", "FLAM_F16", "Dtype::F16"},
+    {"bfloat16", "FLAM_BF16", "Dtype::Bf16"},
+    {"int64", "FLAM_I64", "Dtype::I64"},
+    {"int32", "FLAM_I32", "Dtype::I32"},
+    {"int16", "FLAM_I16", "Dtype::I16"},
+    {"int8", "FLAM_I8", "Dtype::I8"},
+    {"uint8", "FLAM_U8", "Dtype::U8"},
+    {"bool", "FLAM_BOOL", "Dtype::Bool"},
+    {"complex64", "FLAM_C64", "Dtype::C64"},
+    {"complex128", "FLAM_C128", "Dtype::C128"},
     {"dtype", "dtype", "dtype"},
 };
 

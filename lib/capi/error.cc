@@ -185,7 +185,7 @@ flam_status out_of_memory(const char* function) noexcept {
 
 void unknown_dtype(flam_dtype number) {
   throw Error(Code::invalid_argument, cat_text("there is no dtype of number ", number), {},
-              cat_text("FLAM_F32 to FLAM_BOOL are 1 to ", kDtypeCount - 1,
+              cat_text("FLAM_F32 to FLAM_C128 are 1 to ", kDtypeCount - 1,
                        ", unspecified is FLAM_DTYPE_NONE, 0"));
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 
 #include "base/error.h"
 #include "capi/callback.h"
@@ -13,6 +14,7 @@
 #include "graph/mode.h"
 #include "ops/ops.h"
 #include "tensor/defaults.h"
+#include "tensor/parts.h"
 
 namespace flambeau::capi {
 
@@ -95,10 +97,31 @@ class Numbers {
     }
   }
 
-  const Tensor& shown_;
+  const Tensor shown_;
   bool floating_, whole_ = true, scientific_ = false;
   const FormatOptions& o_;
   size_t width_ = 1;
+};
+
+// The shown elements: numbers, or pairs of them whose parts have a width and a notation each.
+class Elements {
+ public:
+  Elements(const Tensor& shown, const FormatOptions& o)
+      : real_(ops::contiguous(real_of(shown)), o) {
+    if (is_complex(shown.dtype())) imag_.emplace(ops::contiguous(part_of(shown, 1)), o);
+  }
+
+  size_t width() const { return real_.width() + (imag_ ? imag_->width() + 1 : 0); }
+  std::string operator()(int64_t i) const {
+    if (!imag_) return real_(i);
+    std::string imag = (*imag_)(i);
+    imag.erase(0, imag.find_first_not_of(' '));
+    return real_(i) + (imag[0] == '-' ? "" : "+") + imag + "j";
+  }
+
+ private:
+  Numbers real_;
+  std::optional<Numbers> imag_;
 };
 
 // The shown part of x: the edges of every dimension, in host memory.
@@ -129,12 +152,12 @@ Tensor shown_part(const Tensor& x, bool summarize, int64_t edge) {
 
 class Layout {
  public:
-  Layout(DimsView sizes, bool summarize, const Numbers& numbers, const FormatOptions& o)
-      : sizes_(sizes), summarize_(summarize), numbers_(numbers), o_(o) {}
+  Layout(DimsView sizes, bool summarize, const Elements& elements, const FormatOptions& o)
+      : sizes_(sizes), summarize_(summarize), elements_(elements), o_(o) {}
 
   // Dimension d from the next unread number on.
   std::string block(size_t d, size_t indent) {
-    if (sizes_.empty()) return numbers_(next_++);
+    if (sizes_.empty()) return elements_(next_++);
     return d + 1 == sizes_.size() ? row(indent) : stack(d, indent);
   }
 
@@ -147,10 +170,10 @@ class Layout {
     std::vector<std::string> items;
     for (int64_t i = 0; i < shown; ++i) {
       if (cut(d) && i == o_.edgeitems) items.push_back(" ...");
-      items.push_back(numbers_(next_++));
+      items.push_back(elements_(next_++));
     }
     if (cut(d) && !o_.edgeitems) items.push_back("...");
-    const int64_t room = (o_.linewidth - int64_t(indent)) / int64_t(numbers_.width() + 2);
+    const int64_t room = (o_.linewidth - int64_t(indent)) / int64_t(elements_.width() + 2);
     const size_t per_line = size_t(std::max<int64_t>(1, room));
     std::string text = "[";
     for (size_t i = 0; i < items.size(); ++i) {
@@ -176,7 +199,7 @@ class Layout {
 
   DimsView sizes_;
   bool summarize_;
-  const Numbers& numbers_;
+  const Elements& elements_;
   const FormatOptions& o_;
   int64_t next_ = 0;
 };
@@ -192,7 +215,7 @@ std::string tuple_text(DimsView sizes) {
 std::vector<std::string> suffixes(const Tensor& t, const FormatOptions& o) {
   std::vector<std::string> out;
   if (!t.device().is_cpu()) out.push_back("device='" + to_string(t.device()) + "'");
-  const bool is_default = t.dtype() == defaults().dtype;
+  const bool is_default = to_real(t.dtype()) == defaults().dtype;  // as of complex numbers
   const bool unseen = t.device().is_meta();  // which says what a reader cannot tell from elements
   if (unseen || (t.numel() == 0 ? t.dim() != 1 : o.edgeitems == 0))
     out.push_back("size=" + tuple_text(t.sizes()));
@@ -225,8 +248,8 @@ std::string formatted(const Tensor& t, const FormatOptions& o) {
     const GradMode off(false);
     const bool summarize = t.numel() > o.threshold;
     const Tensor shown = shown_part(t, summarize, o.edgeitems);
-    const Numbers numbers(shown, o);
-    text += Layout(t.sizes(), summarize, numbers, o).block(0, indent);
+    const Elements elements(shown, o);
+    text += Layout(t.sizes(), summarize, elements, o).block(0, indent);
   }
   const size_t line = text.rfind('\n');  // torch counts two more where there is one line
   int64_t column = line == text.npos ? int64_t(text.size()) + 2 : int64_t(text.size() - line) + 1;

@@ -131,7 +131,7 @@ Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView
   for (const Tensor& t : dirty) check_dirty(t, outputs);
   bool recorded = false;
   for (const Tensor& t : inputs) {
-    node->next.push_back(t && is_floating(t.dtype()) ? gradient_edge(t) : Edge{});
+    node->next.push_back(t && is_differentiable(t.dtype()) ? gradient_edge(t) : Edge{});
     recorded |= bool(node->next.back());
   }
   recorded &= modes.grad;
@@ -151,7 +151,7 @@ Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView
     const Tensor result = again ? *again : result_for(y, inputs, written);
     results.push_back(result);
     if (!written) views.push_back(result);
-    const bool constant = !is_floating(y.dtype()) || contains(non_differentiable, y);
+    const bool constant = !is_differentiable(y.dtype()) || contains(non_differentiable, y);
     differentiable += !constant;
     if (!recorded) continue;
     if (constant) {

@@ -11,6 +11,7 @@
 #include "ops/ops.h"
 #include "tensor/defaults.h"
 #include "tensor/order.h"
+#include "tensor/parts.h"
 
 namespace flambeau::capi {
 
@@ -193,6 +194,12 @@ double tensor_item_f64(const Tensor& t) {
   });
 }
 
+std::tuple<double, double> tensor_item_c128(const Tensor& t) {
+  if (!is_complex(t.dtype())) return {tensor_item_f64(t), 0};
+  const Tensor host = only_element(t);
+  return {tensor_item_f64(part_of(host, 0)), tensor_item_f64(part_of(host, 1))};
+}
+
 int64_t tensor_item_i64(const Tensor& t) {
   const probe::Span span(probe::Kind::op, "item");
   if (!is_floating(t.dtype())) {
@@ -208,7 +215,7 @@ int64_t tensor_item_i64(const Tensor& t) {
 }
 
 void tensor_set_data(const Tensor& t, const Tensor& src) {
-  check(!requires_grad(t) || is_floating(src.dtype()), Code::dtype,
+  check(!requires_grad(t) || is_differentiable(src.dtype()), Code::dtype,
         "data set to a tensor that requires gradients must be floating point or complex dtype, ",
         "got ", src);
   t.impl()->take_data(src);
@@ -235,7 +242,7 @@ void tensor_set_requires_grad(const Tensor& t, bool on) {
         "var.detach().");
     return;
   }
-  check(!on || is_floating(t.dtype()), Code::dtype,
+  check(!on || is_differentiable(t.dtype()), Code::dtype,
         "only Tensors of floating point dtype can require gradients, got ", t);
   check(!on || !t.impl()->inference || modes.inference, Code::autograd,
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dist/arithmetic.h"
+#include "tensor/parts.h"
 
 namespace flambeau::dist {
 namespace {
@@ -120,9 +121,34 @@ std::vector<uint64_t> counts(const Group& g, const char* name, TensorsView tenso
   return result;
 }
 
+// Complex numbers travel as pairs of reals, whose sums and means are those of the numbers.
+Tensor as_pairs(const Tensor& t) { return is_complex(t.dtype()) ? pairs_of(t) : t; }
+
+std::vector<Tensor> as_pairs(TensorsView tensors) {
+  std::vector<Tensor> pairs;
+  for (const Tensor& t : tensors) pairs.push_back(as_pairs(t));
+  return pairs;
+}
+
+bool any_complex(TensorsView tensors) {
+  for (const Tensor& t : tensors)
+    if (is_complex(t.dtype())) return true;
+  return false;
+}
+
+Reduction of_pairs(const char* call, Reduction by) {
+  const bool linear = by.op == ReduceOp::none || by.op == ReduceOp::sum || by.op == ReduceOp::avg ||
+                      by.op == ReduceOp::premul_sum;
+  check(linear, Code::invalid_argument, call,
+        " does not support this reduction on complex tensors: it takes a sum or a mean");
+  return by;
+}
+
 }  // namespace
 
 Ref<Work> all_reduce(Group& g, TensorsView tensors, Reduction by, bool async) {
+  if (any_complex(tensors)) [[unlikely]]
+    return all_reduce(g, as_pairs(tensors), of_pairs("all_reduce", by), async);
   const Tensor& first = first_of("all_reduce", "given", tensors);
   check_alike("all_reduce", tensors, first);
   Call call;
@@ -133,6 +159,8 @@ Ref<Work> all_reduce(Group& g, TensorsView tensors, Reduction by, bool async) {
 }
 
 Ref<Work> reduce(Group& g, const Tensor& tensor, int64_t root, Reduction by, bool async) {
+  if (is_complex(tensor.dtype())) [[unlikely]]
+    return reduce(g, as_pairs(tensor), root, of_pairs("reduce", by), async);
   check_rank("reduce", g, "root", root);
   Call call;
   call.what = reducing(Kind::reduce, tensor, tensor.numel(), by);
@@ -144,6 +172,8 @@ Ref<Work> reduce(Group& g, const Tensor& tensor, int64_t root, Reduction by, boo
 }
 
 Ref<Work> broadcast(Group& g, TensorsView tensors, int64_t root, bool async) {
+  if (any_complex(tensors)) [[unlikely]]
+    return broadcast(g, as_pairs(tensors), root, async);
   check_rank("broadcast", g, "root", root);
   const Tensor& first = first_of("broadcast", "given", tensors);
   check_alike("broadcast", tensors, first);
@@ -155,6 +185,8 @@ Ref<Work> broadcast(Group& g, TensorsView tensors, int64_t root, bool async) {
 }
 
 Ref<Work> all_gather(Group& g, TensorsView outputs, const Tensor& input, bool async) {
+  if (is_complex(input.dtype()) && any_complex(outputs)) [[unlikely]]
+    return all_gather(g, as_pairs(outputs), as_pairs(input), async);
   check_parts("all_gather", g, "output", outputs, input);
   Call call;
   call.what = what_of(Kind::all_gather, input, input.numel());
@@ -164,6 +196,8 @@ Ref<Work> all_gather(Group& g, TensorsView outputs, const Tensor& input, bool as
 }
 
 Ref<Work> gather(Group& g, TensorsView outputs, const Tensor& input, int64_t root, bool async) {
+  if (is_complex(input.dtype()) && (outputs.empty() || any_complex(outputs))) [[unlikely]]
+    return gather(g, as_pairs(outputs), as_pairs(input), root, async);
   Call call = rooted(Kind::gather, g, "output", outputs, input, root);
   call.in = {input};
   call.out = plain(outputs);
@@ -171,6 +205,8 @@ Ref<Work> gather(Group& g, TensorsView outputs, const Tensor& input, int64_t roo
 }
 
 Ref<Work> scatter(Group& g, const Tensor& output, TensorsView inputs, int64_t root, bool async) {
+  if (is_complex(output.dtype()) && (inputs.empty() || any_complex(inputs))) [[unlikely]]
+    return scatter(g, as_pairs(output), as_pairs(inputs), root, async);
   Call call = rooted(Kind::scatter, g, "input", inputs, output, root);
   call.in = plain(inputs);
   call.out = {output};
@@ -179,6 +215,9 @@ Ref<Work> scatter(Group& g, const Tensor& output, TensorsView inputs, int64_t ro
 
 Ref<Work> reduce_scatter(Group& g, const Tensor& output, TensorsView inputs, Reduction by,
                          bool async) {
+  if (is_complex(output.dtype()) && any_complex(inputs)) [[unlikely]]
+    return reduce_scatter(g, as_pairs(output), as_pairs(inputs), of_pairs("reduce_scatter", by),
+                          async);
   check_parts("reduce_scatter", g, "input", inputs, output);
   Call call;
   call.what = reducing(Kind::reduce_scatter, output, output.numel(), by);
@@ -191,6 +230,8 @@ Ref<Work> reduce_scatter(Group& g, const Tensor& output, TensorsView inputs, Red
 Ref<Work> all_to_all(Group& g, TensorsView outputs, TensorsView inputs,
                      std::span<const int64_t> output_splits, std::span<const int64_t> input_splits,
                      bool async) {
+  if (any_complex(outputs) && any_complex(inputs)) [[unlikely]]
+    return all_to_all(g, as_pairs(outputs), as_pairs(inputs), output_splits, input_splits, async);
   Call call;
   call.out_counts = counts(g, "output", outputs, output_splits);
   call.in_counts = counts(g, "input", inputs, input_splits);
@@ -208,6 +249,8 @@ Ref<Work> all_to_all(Group& g, TensorsView outputs, TensorsView inputs,
 Ref<Work> barrier(Group& g, bool async) { return g.run({}, async); }
 
 Ref<Work> send(Group& g, const Tensor& tensor, int64_t to, int64_t tag) {
+  if (is_complex(tensor.dtype())) [[unlikely]]
+    return send(g, as_pairs(tensor), to, tag);
   check_rank("send", g, "destination", to);
   check(to != g.rank(), Code::invalid_argument, "send: invalid destination rank: ", to,
         " is this rank itself");
@@ -220,6 +263,8 @@ Ref<Work> send(Group& g, const Tensor& tensor, int64_t to, int64_t tag) {
 }
 
 Ref<Work> recv(Group& g, const Tensor& tensor, int64_t from, int64_t tag) {
+  if (is_complex(tensor.dtype())) [[unlikely]]
+    return recv(g, as_pairs(tensor), from, tag);
   if (from != -1) check_rank("recv", g, "source", from);
   check(from != g.rank(), Code::invalid_argument, "recv: invalid source rank: ", from,
         " is this rank itself");

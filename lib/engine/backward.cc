@@ -102,6 +102,9 @@ void Walk::add_root(size_t index, const Tensor& root, const Tensor& grad) {
   if (!g) {
     check(root.numel() == 1, Code::autograd,
           "grad can be implicitly created only for scalar outputs, got ", root);
+    check(!is_complex(root.dtype()), Code::autograd,
+          "grad can be implicitly created only for real scalar outputs but got ", root,
+          "; give backward() a gradient, or take y.real or y.abs()");
     g = ops::ones(root.sizes(), root.dtype(), root.device());
   } else {
     check(std::equal(g.sizes().begin(), g.sizes().end(), root.sizes().begin(), root.sizes().end()),
@@ -300,7 +303,7 @@ void Walk::run_leaf(Task& t) {
 void refuse_nan(const Node& node, TensorsView dx) {
   const GradMode off(false);
   for (size_t i = 0; i < dx.size(); ++i) {
-    if (!dx[i] || !is_floating(dx[i].dtype())) continue;
+    if (!dx[i] || !is_differentiable(dx[i].dtype())) continue;
     check(!ops::is_true(ops::any(ops::isnan(dx[i]))), Code::non_finite, "Function '", node.name(),
           "' returned nan values in its ", i, "th output.");
   }

@@ -22,7 +22,9 @@ const char* storage_name(Dtype d) {
                                               "ShortStorage",
                                               "CharStorage",
                                               "ByteStorage",
-                                              "BoolStorage"};
+                                              "BoolStorage",
+                                              "ComplexFloatStorage",
+                                              "ComplexDoubleStorage"};
   return names[int(d)];
 }
 

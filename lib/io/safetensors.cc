@@ -17,10 +17,10 @@ struct Name {
   Dtype dtype;
   const char* text;
 };
-constexpr Name kNames[] = {{Dtype::f32, "F32"},     {Dtype::f64, "F64"}, {Dtype::f16, "F16"},
-                           {Dtype::bf16, "BF16"},   {Dtype::i64, "I64"}, {Dtype::i32, "I32"},
-                           {Dtype::i16, "I16"},     {Dtype::i8, "I8"},   {Dtype::u8, "U8"},
-                           {Dtype::boolean, "BOOL"}};
+constexpr Name kNames[] = {{Dtype::f32, "F32"},      {Dtype::f64, "F64"}, {Dtype::f16, "F16"},
+                           {Dtype::bf16, "BF16"},    {Dtype::i64, "I64"}, {Dtype::i32, "I32"},
+                           {Dtype::i16, "I16"},      {Dtype::i8, "I8"},   {Dtype::u8, "U8"},
+                           {Dtype::boolean, "BOOL"}, {Dtype::c64, "C64"}};
 
 constexpr size_t kMostHeader = 100'000'000;  // the reference implementation's bound
 
@@ -55,6 +55,8 @@ void write_safetensors(AtomicFile& file, const State& state) {
     for (const Name& n : kNames) {
       if (n.dtype == t.dtype()) type = n.text;
     }
+    check(type, Code::unsupported, "safetensors has no dtype for \"", name, "\", ", t,
+          "; convert it, or save to a .pt file");
     header[name] = {{"dtype", type},
                     {"shape", std::vector<int64_t>(t.sizes().begin(), t.sizes().end())},
                     {"data_offsets", {at, at + t.nbytes()}}};

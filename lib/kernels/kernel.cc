@@ -57,6 +57,8 @@ void Kernel::add(KernelColumn column, int isa, Dtype dtype, KernelFn fn) {
 }
 
 KernelFn Kernel::find(const char* op, Device device, Dtype dtype) const {
+  if (is_complex(dtype)) [[unlikely]]
+    fail_type(dtype, op);
   KernelFn fn = cells[device.is_cpu() ? 0 : int(kernel_column(device))][int(dtype)];
   if (fn) [[likely]]
     return fn;
@@ -64,7 +66,7 @@ KernelFn Kernel::find(const char* op, Device device, Dtype dtype) const {
     fail(Code::unsupported, op, ": no kernel for ", to_string(device), " in this build");
   }
   std::string known;
-  for (int d = 1; d < kDtypeCount; ++d) {
+  for (int d = 1; d < kComputedDtypes; ++d) {
     if (cells[0][d]) known += (known.empty() ? "" : ", ") + std::string(name_of(Dtype(d)));
   }
   throw Error(Code::dtype, cat_text('"', op, "\" not implemented for '", name_of(dtype), "'"),

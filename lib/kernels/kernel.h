@@ -11,8 +11,8 @@ namespace flambeau {
 struct Kernel {
   const char* name;
   Dtype result = Dtype::none;  // dtype of the output; none: that of the operands
-  KernelFn cells[kKernelColumns][kDtypeCount] = {};
-  int8_t rank[kDtypeCount] = {};  // instruction set rank of the host cell
+  KernelFn cells[kKernelColumns][kComputedDtypes] = {};
+  int8_t rank[kComputedDtypes] = {};  // instruction set rank of the host cell
 
   constexpr explicit Kernel(const char* n, Dtype r = Dtype::none) : name(n), result(r) {}
   void add(KernelColumn column, int isa_rank, Dtype dtype, KernelFn fn);

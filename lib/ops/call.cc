@@ -9,6 +9,8 @@
 #include "device/label.h"
 #include "device/step.h"
 #include "ops/autocast.h"
+#include "ops/complex_gate.h"
+#include "ops/complex_parts.h"
 #include "ops/ops.h"
 #include "tensor/order.h"
 
@@ -33,6 +35,13 @@ bool same_geometry(const Tensor& a, const Tensor& b) {
   return a.offset() == b.offset() && a.dtype() == b.dtype() &&
          std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(), b.sizes().end()) &&
          std::equal(a.strides().begin(), a.strides().end(), b.strides().begin(), b.strides().end());
+}
+
+void launch(const Op& op, const Kernel& k, Dtype dtype, const Tensor& y,
+            std::span<const Tensor* const> inputs, MapParams params) {
+  if (is_complex(dtype)) [[unlikely]]
+    return run_map_by_parts(op, k, y, inputs, params);
+  run_map(op, k, dtype, y, inputs, params);
 }
 
 // What an in-place constant (zero_, eq_) does to its target's history: slopes of 0, as in torch.
@@ -102,7 +111,9 @@ Call::Call(Form form, std::span<const Operand> operands, Devices devices)
       }
       device_ = t.device();
     }
-    if (recording && !grad_) grad_ = requires_grad(t) && is_floating(t.dtype());
+    if (is_complex(t.dtype())) [[unlikely]]
+      check_takes_complex(op_, t.dtype());
+    if (recording && !grad_) grad_ = requires_grad(t) && is_differentiable(t.dtype());
   }
   if (grad_ && !in_forward()) note_forward(leading_size_of_data(operands));
   if (into_ && grad_) [[unlikely]] {
@@ -305,11 +316,11 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
     into_->prepare(sizes, result, device_, strides);
     if (target.dtype() == result && !overlaps_operand(target)) {
       const Tensor& y = adopt_target();
-      run_map(op_, k, dtype, y, {inputs, n}, params);
+      launch(op_, k, dtype, y, {inputs, n}, params);
       return y;
     }
     Tensor y = flambeau::empty(sizes, result, device_);
-    run_map(op_, k, dtype, y, {inputs, n}, params);
+    launch(op_, k, dtype, y, {inputs, n}, params);
     const Tensor& t = adopt_target();
     run_cast(t, y);
     return t;
@@ -317,11 +328,13 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
 
   Tensor y = in_c_order ? flambeau::empty(sizes, result, device_)
                         : empty_strided(sizes, strides, result, device_);
-  run_map(op_, k, dtype, y, {inputs, n}, params);
+  launch(op_, k, dtype, y, {inputs, n}, params);
   return y;
 }
 
 Tensor Call::output(DimsView sizes, Dtype dtype, bool channels_last) {
+  if (is_complex(dtype)) [[unlikely]]
+    check_takes_complex(op_, dtype);
   if (into_) {
     into_->prepare(sizes, dtype, device_);
     const Tensor& target = into_->target();
@@ -383,10 +396,11 @@ void Call::attach(std::span<Tensor> ys, Ref<Node> node) {
   if (probe::on()) [[unlikely]]
     probe::note_sequence(node->sequence);
   for (const Tensor* t : in_) {
-    node->next.push_back(t->defined() && is_floating(t->dtype()) ? gradient_edge(*t) : Edge{});
+    node->next.push_back(t->defined() && is_differentiable(t->dtype()) ? gradient_edge(*t)
+                                                                       : Edge{});
   }
   for (Tensor& y : ys) {
-    if (!is_floating(y.dtype())) {  // keeps output numbers in step with the op's results
+    if (!is_differentiable(y.dtype())) {  // keeps output numbers in step with the op's results
       node->outputs.push_back(OutputMeta(y));
     } else if (into_ && into_->written() && y.is_same(into_->target())) {
       rebase_history(y, node);

@@ -13,6 +13,7 @@
 #include "ops/ops.h"
 #include "ops/scalar_name.h"
 #include "tensor/order.h"
+#include "tensor/parts.h"
 
 namespace flambeau {
 
@@ -28,16 +29,17 @@ namespace {
 struct CopySlices {
   Dims base_sizes, base_strides, view_sizes, view_strides;
   int64_t view_offset;
-  Dtype dtype;
+  Dtype dtype, base_dtype, view_dtype;  // of the layouts: reals where only one side is complex
   Device device;
   Ref<Node> inner;
   [[no_unique_address]] ServesOnce once{};
   static constexpr auto name = "CopySlices";
 
   Tensors operator()(const Tensor& dy) const {
-    Tensor whole = empty_strided(base_sizes, base_strides, dtype, device);
-    ops::copy_(whole, dy);
-    const Tensor slice = ops::as_strided(whole, view_sizes, view_strides, view_offset);
+    const Tensor whole = empty_strided(base_sizes, base_strides, dtype, device);
+    ops::copy_(whole, as(dtype, dy));
+    const Tensor slice =
+        as(view_dtype, ops::as_strided(whole, view_sizes, view_strides, view_offset));
     const Tensor inside = ops::clone(slice);
     Node* outer = current_node;
     current_node = inner.get();
@@ -55,8 +57,15 @@ struct CopySlices {
     } else {
       ops::zero_(slice);
     }
-    result[0] = whole;
+    result[0] = as(base_dtype, whole);
     return result;
+  }
+
+ private:
+  // t, or the same in pairs or numbers.
+  static Tensor as(Dtype dtype, const Tensor& t) {
+    if (is_complex(dtype) == is_complex(t.dtype())) return t;
+    return is_complex(dtype) ? ops::view_as_complex(t) : ops::view_as_real(t);
   }
 };
 
@@ -124,11 +133,18 @@ void rebase_history(const Tensor& t, Ref<Node> node) {
   }
   if (t.impl()->creation != Creation::normal) fail_view(t, false);
   node->outputs.push_back(OutputMeta(t));
-  CopySlices slices{Dims(base.sizes()),
-                    Dims(base.strides()),
-                    Dims(t.sizes()),
-                    Dims(t.strides()),
-                    t.offset() - base.offset(),
+  const bool same = is_complex(base.dtype()) == is_complex(t.dtype());
+  const RealLayout from = same ? RealLayout{Dims(base.sizes()), Dims(base.strides()), base.offset()}
+                               : real_layout(base);
+  const RealLayout to =
+      same ? RealLayout{Dims(t.sizes()), Dims(t.strides()), t.offset()} : real_layout(t);
+  CopySlices slices{from.sizes,
+                    from.strides,
+                    to.sizes,
+                    to.strides,
+                    to.offset - from.offset,
+                    same ? t.dtype() : to_real(t.dtype()),
+                    base.dtype(),
                     t.dtype(),
                     t.device(),
                     node};

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ops/read.h"
+#include "tensor/parts.h"
 
 namespace flambeau::ops {
 
@@ -56,6 +57,12 @@ void check_fits(double number, Dtype dtype) {
 
 void check_fits(const Tensor& number, Dtype dtype) {
   if (!number.is_wrapped_number()) return;
+  if (number.dtype() == Dtype::c128) {
+    check_range(is_complex(dtype) || read_number(part_of(number, 1)) == 0, dtype);
+    for (int part : {0, 1}) check_fits(read_number(part_of(number, part)), to_real(dtype));
+    return;
+  }
+  dtype = to_real(dtype);
   if (number.dtype() == Dtype::f64) return check_fits(read_number(number), dtype);
   if (dtype == Dtype::i64 || dtype == Dtype::boolean) return;
   const double value = double(read_integer(number));

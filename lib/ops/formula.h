@@ -25,15 +25,15 @@ inline Tensor zeros_as(const Tensor& x) { return zeros(x.sizes(), x.dtype(), x.d
 
 // A factor of integers is one.
 inline void check_factor(const char* name, double factor, Dtype dtype) {
-  check(is_floating(dtype) || factor == std::floor(factor), Code::dtype,
+  check(is_differentiable(dtype) || factor == std::floor(factor), Code::dtype,
         "For integral input tensors, argument ", name, " must not be a floating point number.");
 }
 
-// Converts operands whose promoted dtype is not floating point to the default dtype, as torch's
-// unary functions do.
+// Converts operands whose promoted dtype is neither floating point nor complex to the default
+// dtype, as torch's unary functions do.
 inline void float_operands(Call& c) {
   const Dtype dtype = c.promoted();
-  c.convert_all(is_floating(dtype) ? dtype : defaults().dtype);
+  c.convert_all(is_differentiable(dtype) ? dtype : defaults().dtype);
 }
 
 // f of x with its channels as the last dimension, which is put back in the result.

@@ -26,6 +26,10 @@ inline const char* scalar_name(Dtype d) {
       return "Byte";
     case Dtype::boolean:
       return "Bool";
+    case Dtype::c64:
+      return "ComplexFloat";
+    case Dtype::c128:
+      return "ComplexDouble";
     default:
       return name_of(d);
   }

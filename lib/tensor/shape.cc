@@ -77,12 +77,14 @@ Dtype result_type(std::span<const Tensor* const> operands) {
     const int r = t->is_wrapped_number() ? 2 : t->dim() == 0 ? 1 : 0;
     Dtype d = t->dtype();
     if (r == 2 && d == Dtype::f64) d = defaults().dtype;
+    if (r == 2 && d == Dtype::c128) d = promote(Dtype::c64, defaults().dtype);
     rank[r] = promote(rank[r], d);
   }
   Dtype result = rank[0];
   for (Dtype d : {rank[1], rank[2]}) {
     if (d == Dtype::none) continue;
-    if (result == Dtype::none || category_of(d) > category_of(result)) result = d;
+    if (result == Dtype::none || category_of(d) > category_of(result))
+      result = is_complex(d) && is_floating(result) ? promote(result, Dtype::c64) : d;
   }
   return result;
 }

@@ -1,6 +1,7 @@
 // Construction and geometry of tensors.
 #include "tensor/tensor.h"
 
+#include <array>
 #include <cstring>
 
 #include "base/checked.h"
@@ -170,8 +171,8 @@ Tensor empty_like(const Tensor& t) {
   return empty_strided(t.sizes(), dense_strides(t), t.dtype(), t.device());
 }
 
-template <class T> static Tensor wrapped(T v) {
-  Tensor t = empty({}, dtype_of<T>, kCpu);
+template <class T> static Tensor wrapped(T v, Dtype dtype = dtype_of<T>) {
+  Tensor t = empty({}, dtype, kCpu);
   std::memcpy(t.data(), &v, sizeof v);
   t.impl()->wrapped_number = true;
   t.impl()->inference = false;  // numbers are kept, and used in any mode
@@ -180,6 +181,9 @@ template <class T> static Tensor wrapped(T v) {
 Tensor wrapped_number(double v) { return wrapped(v); }
 Tensor wrapped_number(int64_t v) { return wrapped(v); }
 Tensor wrapped_number(bool v) { return wrapped(v); }
+Tensor wrapped_complex(double real, double imag) {
+  return wrapped(std::array{real, imag}, Dtype::c128);
+}
 
 Tensor alias(const Tensor& t, DimsView sizes, DimsView strides, int64_t offset) {
   Tensor a(make_ref<TensorImpl>(t.storage(), offset, sizes, strides, t.dtype()));

@@ -117,6 +117,7 @@ Tensor empty_like(const Tensor& t);  // dense: keeps a non-overlapping dense lay
 Tensor wrapped_number(double v);
 Tensor wrapped_number(int64_t v);
 Tensor wrapped_number(bool v);
+Tensor wrapped_complex(double real, double imag);
 // A tensor over the same storage. Autograd does not see it: ops/view.cc makes the differentiable
 // ones.
 Tensor alias(const Tensor& t, DimsView sizes, DimsView strides, int64_t offset);

@@ -3,10 +3,10 @@ other spellings (method, in-place, out=, operator), gradients, and errors of the
 its bar a share fails the run.
 
 A call that needs a feature which is left out on purpose (an entry of differences.py with `feature`:
-complex numbers, sparse tensors) is counted nowhere: no share says how well it works. Every other
-call that differs counts against its share, whether or not differences.py names it: a reason excuses
-a difference and does not make it agree. Of what differs, only FORM does not count, where the
-numbers are right nevertheless.
+transforms of complex numbers, sparse tensors) is counted nowhere: no share says how well it works.
+Every other call that differs counts against its share, whether or not differences.py names it: a
+reason excuses a difference and does not make it agree. Of what differs, only FORM does not count,
+where the numbers are right nevertheless.
 """
 
 from __future__ import annotations

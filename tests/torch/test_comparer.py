@@ -103,7 +103,7 @@ def test_a_call_counts_where_its_differences_belong():
 
 
 def test_a_call_that_needs_a_feature_left_out_is_counted_nowhere():
-    for row, total in ("(complex)", 0), ("(exp)", 1):
+    for row, total in ("(stft)", 0), ("(exp)", 1):
         shares = Shares()
         absent = difference(row=row, kind="name", text="flambeau has no torch.it")
         shares.call("forward", row, [absent], False)

@@ -133,7 +133,12 @@ def _strings(values):
     return [ffi.new("char[]", v.encode()) for v in values]
 
 
-_NUMBERS = {int, float, bool}  # classes of plain numbers: a quick test before anything else
+_NUMBERS = {
+    int,
+    float,
+    bool,
+    complex,
+}  # classes of plain numbers: a quick test before anything else
 _small = {}
 
 
@@ -157,6 +162,8 @@ def _number(value):
         return wrap(_fast.flam_scalar_i64, value)
     if isinstance(value, float):
         return wrap(_fast.flam_scalar_f64, value)
+    if isinstance(value, complex):
+        return wrap(_fast.flam_scalar_c128, value.real, value.imag)
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return _number(value.item())
     return None
@@ -512,7 +519,8 @@ def _fits(kind, value, strict):
         type(value).__module__ == "numpy" and not hasattr(value, "__len__")
     )
     if kind in ("tensor", "number"):
-        return is_tensor or (kind == "number" and not strict and number)
+        operand = number or isinstance(value, complex)
+        return is_tensor or (kind == "number" and not strict and operand)
     if kind == "tensors":
         return isinstance(value, (tuple, list)) and all(hasattr(v, "_h") for v in value)
     if kind == "bool":

@@ -1,37 +1,47 @@
-"""What torch has for complex numbers, of tensors that are real: parts, angles and conjugates."""
+"""Parts and conjugates as torch names them. A conjugate is computed at once, never a mark on a
+view, so that no tensor is to be conjugated or negated when it is read."""
 
-from math import pi
-
-from ._call import fill
-from ._gen import api, ops
+from ._call import _fast, _own_view, _raise
+from ._factory import as_tensor
+from ._gen import ops
+from ._tensor import Tensor
 
 
 def real(input):
-    """The tensor itself: it is real."""
-    return input
+    """A view of the real parts; of a real tensor, itself."""
+    if not input.is_complex():
+        return input
+    found = _own_view(Tensor, input, _fast.flam_real, input._h)
+    return _raise() if found is None else found
 
 
 def imag(input):
-    """Refused, as by torch: there is no imaginary part to look at."""
-    raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    """A view of the imaginary parts, which complex tensors have."""
+    found = _own_view(Tensor, input, _fast.flam_imag, input._h)
+    return _raise() if found is None else found
+
+
+def set_real(input, value):
+    """Writes the real parts."""
+    real(input).copy_(as_tensor(value))
+
+
+def set_imag(input, value):
+    """Writes the imaginary parts."""
+    imag(input).copy_(as_tensor(value))
 
 
 def conj(input):
-    """The tensor itself: it is its own conjugate."""
+    """The conjugates; of a real tensor, itself."""
+    return ops.TORCH["conj_physical"](input) if input.is_complex() else input
+
+
+def resolve_conj(input):
+    """The tensor itself: what it stands for is what its memory holds."""
     return input
 
 
-resolve_conj = resolve_neg = conj
-
-
-def conj_physical(input, *, out=None):
-    """The tensor itself: it is its own conjugate."""
-    return input if out is None else fill(out, input, "conj_physical")
-
-
-def conj_physical_(input):
-    """The tensor itself: it is its own conjugate."""
-    return input
+resolve_neg = resolve_conj
 
 
 def is_conj(input):
@@ -43,13 +53,7 @@ is_neg = is_conj
 
 
 def isreal(input):
-    """True everywhere."""
+    """Where the imaginary part is 0; true everywhere of a real tensor."""
+    if input.is_complex():
+        return imag(input) == 0
     return ops.TORCH["ones_like"](input, dtype=ops.TORCH["isnan"](input).dtype)
-
-
-def angle(input, *, out=None):
-    """0 of numbers that are not negative, pi of those that are."""
-    where = ops.TORCH["where"]
-    x = input if input.is_floating_point() else input.to(api.get_default_dtype())
-    found = where(x.isnan(), x, where(x.detach() < 0, x.new_full((), pi), x.new_zeros(())))
-    return found if out is None else fill(out, found, "angle", cast=True)

@@ -69,7 +69,7 @@ _exports = {}
 def _code_of(dtype):
     """(type code, bits) of a dtype in DLPack."""
     number = 2 if dtype.is_floating_point else 0 if dtype.is_signed else 1
-    code = {"bool": 6, "bfloat16": 4}.get(dtype._name, number)
+    code = {"bool": 6, "bfloat16": 4, "complex64": 5, "complex128": 5}.get(dtype._name, number)
     return code, 8 * dtype.itemsize
 
 

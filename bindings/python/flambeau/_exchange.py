@@ -26,7 +26,13 @@ def to_list(tensor):
         return _empty_lists(shape)
     if tensor.dtype.itemsize == 2 and tensor.dtype.is_floating_point:
         tensor = tensor.detach()._moved(None, _FLOAT32)
+    if tensor.dtype.is_complex:
+        return _pairs_joined(to_list(ops.TORCH["view_as_real"](tensor.detach())), len(shape))
     return memoryview(raw_bytes(tensor)).cast(tensor.dtype._letter, shape).tolist()
+
+
+def _pairs_joined(pairs, depth):
+    return [_pairs_joined(p, depth - 1) for p in pairs] if depth else complex(*pairs)
 
 
 def _empty_lists(shape):

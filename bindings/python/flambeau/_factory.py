@@ -79,6 +79,14 @@ def _flatten(data, shape, dim, flat):
         _flatten(part, shape, dim + 1, flat)
 
 
+def _complex_default():
+    return NAMES["complex128" if api.get_default_dtype() is _FLOAT64 else "complex64"]
+
+
+def _rank(dtype):
+    return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 0 if dtype is _BOOL else 1
+
+
 def _inferred(flat):
     """torch's dtype for Python numbers: bool < int64 < default dtype."""
     kinds = set(map(type, flat))
@@ -88,12 +96,16 @@ def _inferred(flat):
         return _INT64
     if kinds <= {float, int, bool}:
         return api.get_default_dtype()
+    if kinds <= {complex, float, int, bool}:
+        return _complex_default()
     best = _BOOL
     for value in flat:
         if isinstance(value, Tensor):
             found = value.dtype
         elif type(value).__module__ == "numpy" and hasattr(value, "dtype"):
             found = BY_NUMPY.get(value.dtype.str.lstrip("<|="))
+        elif isinstance(value, complex):
+            found = _complex_default()
         elif isinstance(value, (bool, int, float)):
             found = _inferred([float(value) if isinstance(value, float) else int(value)])
         else:
@@ -102,11 +114,7 @@ def _inferred(flat):
             if isinstance(value, str):
                 raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
             raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
-        if (
-            found.is_floating_point > best.is_floating_point
-            or found.is_floating_point == best.is_floating_point
-            and (best is _BOOL or found.itemsize > best.itemsize)
-        ):
+        if (_rank(found), found.itemsize) > (_rank(best), best.itemsize):
             best = found
     return best
 
@@ -115,6 +123,9 @@ def _packed(flat, dtype):
     """Numbers as bytes of `dtype` (f32 in place of the half types)."""
     if dtype.is_floating_point:
         return array("d" if dtype is _FLOAT64 else "f", map(float, flat))
+    if dtype.is_complex:
+        parts = (part for v in map(complex, flat) for part in (v.real, v.imag))
+        return array("f" if dtype.itemsize == 8 else "d", parts)
     if dtype is _BOOL:
         return bytearray(map(bool, flat))
     try:
@@ -181,7 +192,7 @@ def _from_sequence(data, dtype, device):
 
 def _has_array(data):
     return type(data).__module__ == "numpy" or (
-        hasattr(data, "__array__") and not isinstance(data, (int, float))
+        hasattr(data, "__array__") and not isinstance(data, (int, float, complex))
     )
 
 
@@ -196,7 +207,7 @@ def _dtype_of_array(a):
     if found is None:
         raise TypeError(
             f"can't convert np.ndarray of type {a.dtype}. The only supported types are: float64, "
-            "float32, float16, int64, int32, int16, int8, uint8, and bool."
+            "float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool."
         )
     return found
 

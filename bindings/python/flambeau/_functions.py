@@ -31,7 +31,7 @@ def method(name, text):
 
 
 is_floating_point = method("is_floating_point", "Whether the dtype is floating point.")
-is_complex = method("is_complex", "Whether the dtype is complex; there are none.")
+is_complex = method("is_complex", "Whether the dtype is complex.")
 is_signed = method("is_signed", "Whether the dtype has negative numbers.")
 numel = method("numel", "How many elements there are.")
 get_device = method("get_device", "The number of a tensor's GPU; -1 on the cpu.")
@@ -124,8 +124,10 @@ def result_type(tensor1, tensor2):
 
 
 def can_cast(from_, to):
-    """Whether torch's rules of conversion allow it: no fractions to integers, no numbers to
-    bool."""
+    """Whether torch's rules of conversion allow it: no complex numbers to reals, no fractions to
+    integers, no numbers to bool."""
+    if to.is_complex or from_.is_complex:
+        return to.is_complex
     boolean = to is not from_ and str(to) == "torch.bool"
     return not boolean and (to.is_floating_point or not from_.is_floating_point)
 

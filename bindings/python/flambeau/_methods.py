@@ -9,8 +9,7 @@ from ._tensor import Tensor, disabled_torch_function
 
 # By module: methods that are the function of their name, or `method=function`.
 _LAZY = {
-    "_complex": "angle conj conj_physical conj_physical_ imag is_conj is_neg isreal real "
-    "resolve_conj resolve_neg",
+    "_complex": "conj imag is_conj is_neg isreal real resolve_conj resolve_neg",
     "_copies": "narrow_copy new_empty_strided nonzero_static put to_dense unsafe_chunk "
     "unsafe_split unsafe_split_with_sizes",
     "_deprecated.linalg": "eig lstsq lu lu_solve pinverse qr solve svd symeig triangular_solve",
@@ -63,7 +62,9 @@ for _name, _why in (
     ("_view_func", "a view is made anew by calling what made it"),
 ):
     setattr(Tensor, _name, staticmethod(_refused.function("torch.Tensor", _name, _why)))
-for _shown in ("grad_fn", "imag", "real"):
-    setattr(Tensor, _shown, property(getattr(Tensor, _shown)))
+Tensor.grad_fn = property(Tensor.grad_fn)
+for _shown in ("imag", "real"):
+    _set = _method("set_" + _shown, "_complex", "set_" + _shown)
+    setattr(Tensor, _shown, property(getattr(Tensor, _shown), _set))
 Tensor.__torch_function__ = classmethod(_torch_function)
 Tensor.__init_subclass__ = classmethod(_init_subclass)

@@ -26,7 +26,9 @@ def _fit(own, value):
     if not hasattr(own, "_h"):
         raise TypeError(f"operators of Tensor don't apply to a {type(own).__name__!r} object")
     return (
-        hasattr(value, "_h") or isinstance(value, (int, float)) or type(value).__module__ == "numpy"
+        hasattr(value, "_h")
+        or isinstance(value, (int, float, complex))
+        or type(value).__module__ == "numpy"
     )
 
 

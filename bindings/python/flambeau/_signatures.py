@@ -139,12 +139,16 @@ def _handle(self):
     return int(ffi.cast("uintptr_t", self._h))
 
 
+def _conjugated(t):
+    return ops.TORCH["conj_physical"](t) if t.is_complex() else t
+
+
 def _conjugate_transpose(self):
     if self.dim() not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
         )
-    return _of_matrices("H")(self)
+    return _conjugated(_of_matrices("H")(self))
 
 
 def _of_matrices(name):
@@ -163,12 +167,12 @@ def _of_matrices(name):
 
 
 def adjoint(input):
-    """The transpose of the last two dimensions, as there are no complex numbers."""
+    """The transpose of the last two dimensions, conjugated."""
     if input.dim() == 1:
         raise RuntimeError(
             "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
         )
-    return input.mT if input.dim() else input
+    return _conjugated(input.mT if input.dim() else input)
 
 
 def dim_order(self, *, ambiguity_check=False):
@@ -462,5 +466,6 @@ for _method in _METHODS:
     setattr(Tensor, _method.__name__, _method)
 Tensor.split = _split
 Tensor.H = property(_conjugate_transpose)
-Tensor.mT, Tensor.mH = (property(_of_matrices(name)) for name in ("mT", "mH"))
+Tensor.mT = property(_of_matrices("mT"))
+Tensor.mH = property(lambda self: _conjugated(_of_matrices("mH")(self)))
 Tensor._cdata = property(_handle)

@@ -70,6 +70,15 @@ def _for_a_call(frame):
     return name == _call.__name__ or name.startswith(ops.__name__)
 
 
+def _real(number, kind):
+    """A number that is to be a real one: a complex one without an imaginary part is."""
+    if number.__class__ is not complex:
+        return number
+    if number.imag:
+        raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+    return number.real
+
+
 def _number(tensor, loses, warns=False):
     """A tensor's number. C asks for it as Python does: for the number of a call, a TypeError where
     it `loses` a fraction or a gradient."""
@@ -254,7 +263,7 @@ class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
         return self.dtype.is_floating_point
 
     def is_complex(self):
-        return False
+        return self.dtype.is_complex
 
     def is_signed(self):
         return self.dtype.is_signed
@@ -374,11 +383,16 @@ class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
         if dtype.is_floating_point:
             cell = ffi.new("double *")
             failed = _blocking.flam_tensor_item_f64(self._h, cell)
+        elif dtype.is_complex:
+            cell = ffi.new("double[2]")
+            failed = _blocking.flam_tensor_item_c128(self._h, cell, cell + 1)
         else:
             cell = ffi.new("int64_t *")
             failed = _blocking.flam_tensor_item_i64(self._h, cell)
         if failed:
             _raise()
+        if dtype.is_complex:
+            return complex(*cell)
         return bool(cell[0]) if dtype._code == 10 else cell[0]
 
     def __array__(self, dtype=None, copy=None):
@@ -401,10 +415,10 @@ class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
         return bool(self.item())
 
     def __int__(self):
-        return int(_number(self, self.dtype.is_floating_point))
+        return int(_real(_number(self, self.dtype.is_floating_point), "int64_t"))
 
     def __float__(self):
-        return float(_number(self, self.requires_grad, warns=True))
+        return float(_real(_number(self, self.requires_grad, warns=True), "double"))
 
     def __index__(self):
         dtype = self.dtype

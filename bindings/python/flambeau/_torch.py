@@ -59,8 +59,7 @@ globals().update(
     }
 )
 _LAZY = {
-    "_complex": "angle conj conj_physical conj_physical_ imag is_conj is_neg isreal real "
-    "resolve_conj resolve_neg",
+    "_complex": "conj imag is_conj is_neg isreal real resolve_conj resolve_neg",
     "_contract": "einsum tensordot",
     "_copies": "alias_copy as_strided_copy detach_copy diagonal_copy empty_permuted expand_copy "
     "fill narrow_copy nonzero_static permute_copy put resize_as_ select_copy slice_copy split_copy "
@@ -72,8 +71,9 @@ _LAZY = {
     "_deprecated.linalg": "eig lstsq lu lu_solve matrix_rank pinverse qr solve svd symeig "
     "triangular_solve",
     "_dlpack": "asarray from_dlpack",
-    "_storage": "BFloat16Storage BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage "
-    "HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage UntypedStorage from_file",
+    "_storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "
+    "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
+    "ShortStorage Storage TypedStorage UntypedStorage from_file",
     "_unique": "unique unique_consecutive",
     "random": "Generator default_generator get_rng_state initial_seed manual_seed normal randint "
     "randint_like seed set_rng_state",

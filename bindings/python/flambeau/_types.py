@@ -15,7 +15,6 @@ class dtype:
     """Element type of a tensor."""
 
     __slots__ = "_name _code itemsize is_floating_point is_signed _numpy _letter".split()
-    is_complex = False
 
     def __init__(self, name, code, itemsize, floating, signed, numpy, letter):
         self._name, self._code, self.itemsize = name, code, itemsize
@@ -34,9 +33,22 @@ class dtype:
     def __deepcopy__(self, memo):
         return self
 
-    def to_real(self):
-        return self
+    @property
+    def is_complex(self):
+        return self._name.startswith("complex")
 
+    def to_real(self):
+        return NAMES[_REALS.get(self._name, self._name)]
+
+    def to_complex(self):
+        found = self._name if self.is_complex else _COMPLEX.get(self._name)
+        if found is None:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self!r}")
+        return NAMES[found]
+
+
+_REALS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+_COMPLEX = {real: name for name, real in _REALS.items()}
 
 float32 = dtype("float32", 1, 4, True, True, "f4", "f")
 float64 = dtype("float64", 2, 8, True, True, "f8", "d")
@@ -48,8 +60,11 @@ int16 = dtype("int16", 7, 2, False, True, "i2", "h")
 int8 = dtype("int8", 8, 1, False, True, "i1", "b")
 uint8 = dtype("uint8", 9, 1, False, False, "u1", "B")
 bool_ = dtype("bool", 10, 1, False, False, "b1", "?")
+complex64 = dtype("complex64", 11, 8, False, True, "c8", None)
+complex128 = dtype("complex128", 12, 16, False, True, "c16", None)
 
 DTYPES = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool_)
+DTYPES += complex64, complex128
 BY_CODE = (None, *DTYPES)
 BY_NUMPY = {d._numpy: d for d in DTYPES if d._numpy}
 NAMES = {d._name: d for d in DTYPES}
@@ -74,21 +89,11 @@ class _ForeignDtype(dtype):
             + ", ".join(d._name for d in DTYPES)
         )
 
-    @property
-    def is_complex(self):
-        return self._name.startswith("complex")
-
-    def to_real(self):
-        real = {"complex32": float16, "complex64": float32, "complex128": float64}
-        return real.get(self._name, self)
-
 
 _FOREIGN = [
     _ForeignDtype(name, size, floating, signed)
     for name, size, floating, signed in (
         ("complex32", 4, False, True),
-        ("complex64", 8, False, True),
-        ("complex128", 16, False, True),
         ("uint16", 2, False, False),
         ("uint32", 4, False, False),
         ("uint64", 8, False, False),
@@ -227,10 +232,11 @@ def device_code(value):
 
 
 def dtype_of(value):
-    """A dtype from what a `dtype=` argument may be: a dtype, or Python's int, float or bool."""
+    """A dtype from what a `dtype=` argument may be: a dtype, or Python's int, float, bool or
+    complex."""
     if value.__class__ is dtype or isinstance(value, dtype) and value._code:
         return value
-    found = {int: "int64", float: "float64", bool: "bool"}.get(value)
+    found = {int: "int64", float: "float64", bool: "bool", complex: "complex128"}.get(value)
     if found is None:
         raise TypeError(f"expected torch.dtype, not {type(value).__name__}")
     return NAMES[found]

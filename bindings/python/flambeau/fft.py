@@ -1,4 +1,4 @@
-"""`torch.fft`: frequencies and shifts; the transforms are unsupported, as complex numbers are."""
+"""`torch.fft`: frequencies and shifts; the transforms are unsupported."""
 
 from . import _refused
 from ._call import made_in
@@ -9,8 +9,8 @@ from ._torch import roll
 from ._types import dtype_of
 
 _WHY = (
-    "flambeau has no complex numbers. A transform of fixed size is a product with matrices of "
-    "cosines and sines; numpy.fft works on Tensor.numpy()"
+    "flambeau has complex numbers and no fast transforms of them. A transform of fixed size is a "
+    "product with torch.polar(ones, angles); numpy.fft works on Tensor.numpy()"
 )
 _TRANSFORMS = (
     "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft hfft2 ihfft2 "

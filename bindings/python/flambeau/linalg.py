@@ -118,7 +118,7 @@ def _product(sizes):
 
 
 _COMPLEX = (
-    "its results are complex, which flambeau has no dtypes for; for a symmetric matrix use "
+    "its results are complex, and flambeau has no such factorization; for a symmetric matrix use "
     "linalg.eigh or linalg.eigvalsh"
 )
 eig, eigvals = (_refused.function("torch.linalg", name, _COMPLEX) for name in ("eig", "eigvals"))

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/map/map.h"
+#include "tensor/parts.h"
 
 namespace flambeau {
 
@@ -142,11 +143,24 @@ void copy_back(const Tensor& to, const Tensor& from) {
   if (to.defined() && !to.is_same(from)) run_cast(to, from);
 }
 
+// Sums and means of pairs are those of their parts.
+void fold_pairs(const char* op, const Kernel& kernel, const Tensor& out, const Tensor& input,
+                DimsView dims) {
+  if ((&kernel != &kSum && &kernel != &kMean) || out.dtype() != input.dtype())
+    fail_type(input.dtype(), op);
+  Dims of_numbers;
+  for (int64_t d : dims)
+    if (input.dim()) of_numbers.push_back(wrap_dim(d, input.dim()));
+  run_fold(op, kernel, to_real(input.dtype()), pairs_of(out), pairs_of(input), of_numbers);
+}
+
 }  // namespace
 
 void run_fold(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& out,
               const Tensor& input, DimsView dims, std::initializer_list<double> params,
               const FoldExtra& extra) {
+  if (is_complex(input.dtype()) || (out.defined() && is_complex(out.dtype()))) [[unlikely]]
+    return fold_pairs(op, kernel, out, input, dims);
   const Device device = input.device();
   const KernelFn fn = kernel.find(op, device, dtype);
   const uint64_t reduce = mask_of(dims, input.dim());

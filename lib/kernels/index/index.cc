@@ -12,6 +12,7 @@
 #include "kernels/report/report.h"
 #include "kernels/scan/scan.h"
 #include "kernels/sort/sort.h"
+#include "tensor/parts.h"
 
 namespace flambeau {
 
@@ -332,6 +333,23 @@ Walk walk_of(const Tensor& x, const IndexTensors& lists, const Layout& layout, D
   return w;
 }
 
+// Places of complex numbers are those of their pairs. What is written is moved or added up; any
+// other update is none of pairs.
+bool by_pairs(const char* op, const Tensor& t, const Kernel* update = nullptr) {
+  if (!is_complex(t.dtype())) [[likely]]
+    return false;
+  if (update && update != &kIndexSet && update != &kIndexAdd) fail_type(t.dtype(), op);
+  return true;
+}
+
+// An index of places for both of what is there.
+Tensor index_of_pairs(const Tensor& index) {
+  Dims sizes(index.sizes()), strides(index.strides());
+  sizes.push_back(2);
+  strides.push_back(0);
+  return alias(index, sizes, strides, index.offset());
+}
+
 Dims without(const Tensor& t, size_t dim) {
   Dims strides(t.strides());
   if (dim < strides.size()) strides[dim] = 0;
@@ -347,6 +365,7 @@ Dims indexed_shape(const char* op, const Tensor& x, const IndexTensors& lists) {
 
 void run_index_read(const char* op, const Tensor& out, const Tensor& x, const IndexTensors& lists,
                     FromEnd from_end) {
+  if (by_pairs(op, x)) return run_index_read(op, pairs_of(out), pairs_of(x), lists, from_end);
   Dims moved;
   Walk w = walk_of(x, lists, layout_of(op, x, lists), moved);
   w.dst = Dims(out.strides());
@@ -356,6 +375,8 @@ void run_index_read(const char* op, const Tensor& out, const Tensor& x, const In
 
 void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
                      const IndexTensors& lists, const Tensor& values, FromEnd from_end) {
+  if (by_pairs(op, self, &kernel))
+    return run_index_write(op, kernel, pairs_of(self), lists, pairs_of(values), from_end);
   Dims moved;
   const Layout layout = layout_of(op, self, lists);
   Walk w = walk_of(self, lists, layout, moved);
@@ -383,6 +404,8 @@ void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
     return run_gather(op, line(out), line(x), 0, line(index));
   }
   const size_t d = size_t(wrap_dim(dim, x.dim()));
+  if (by_pairs(op, x))
+    return run_gather(op, pairs_of(out), pairs_of(x), int64_t(d), index_of_pairs(index));
   Walk w{Dims(index.sizes()), Dims(out.strides()), without(x, d), {}};
   w.lists.push_back({index, Dims(index.strides()), int64_t(d)});
   run_walk(op, kIndexRead, std::move(w), out, x, x, FromEnd::no);
@@ -397,6 +420,12 @@ void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64
     return run_scatter(op, kernel, line(self), 0, line(index), line(src), kept);
   }
   const size_t d = size_t(wrap_dim(dim, self.dim()));
+  if (by_pairs(op, self, &kernel)) {
+    Dims sizes(index.sizes());  // a number goes to every place
+    const Tensor all = src.dim() ? src : alias(src, sizes, Dims(sizes.size(), 0), src.offset());
+    return run_scatter(op, kernel, pairs_of(self), int64_t(d), index_of_pairs(index), pairs_of(all),
+                       kept);
+  }
   Walk w{Dims(index.sizes()),
          without(self, d),
          src.dim() ? Dims(src.strides()) : Dims(index.sizes().size(), 0),

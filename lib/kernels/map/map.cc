@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "tensor/parts.h"
 
 namespace flambeau {
 
@@ -150,9 +151,33 @@ void run_map(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& ou
   launch_outer(fn, op, args, g, 0, out, inputs);
 }
 
-void run_cast(const Tensor& out, const Tensor& input) {
+namespace {
+
+void cast_reals(const Tensor& out, const Tensor& input) {
   const Tensor* in[] = {&input};
   run_map("to", kCast, input.dtype(), out, in, {});
+}
+
+Tensor as_words(const Tensor& c64) {
+  return alias_as(c64, Dtype::i64, c64.sizes(), c64.strides(), c64.offset());
+}
+
+// Pairs move as words of 8 bytes where that is what they are, else part by part.
+void cast_complex(const Tensor& out, const Tensor& input) {
+  if (out.dtype() == Dtype::c64 && input.dtype() == Dtype::c64)
+    return cast_reals(as_words(out), as_words(input));
+  if (!is_complex(out.dtype())) return cast_reals(out, part_of(input, 0));
+  const bool complex = is_complex(input.dtype());
+  cast_reals(part_of(out, 0), complex ? part_of(input, 0) : input);
+  cast_reals(part_of(out, 1), complex ? part_of(input, 1) : wrapped_number(int64_t{0}));
+}
+
+}  // namespace
+
+void run_cast(const Tensor& out, const Tensor& input) {
+  if (is_complex(out.dtype()) || is_complex(input.dtype())) [[unlikely]]
+    return cast_complex(out, input);
+  cast_reals(out, input);
 }
 
 }  // namespace flambeau

@@ -28,7 +28,7 @@ using MapParams = std::initializer_list<double>;
 void run_map(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& out,
              std::span<const Tensor* const> inputs, MapParams params);
 
-// Copies with conversion between tensors of one device.
+// Copies with conversion between tensors of one device; a real takes a complex number's real part.
 void run_cast(const Tensor& out, const Tensor& input);
 extern constinit Kernel kCast;
 

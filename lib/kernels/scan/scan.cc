@@ -3,11 +3,18 @@
 
 #include "kernels/map/map.h"
 #include "kernels/scratch_bytes.h"
+#include "tensor/parts.h"
 
 namespace flambeau {
 
 void run_scan(const char* op, const Kernel& kernel, const Tensor& out, const Tensor& input,
               int64_t dim, bool backwards) {
+  if (is_complex(input.dtype())) [[unlikely]] {
+    if (&kernel != &kCumsum) fail_type(input.dtype(), op);
+    if (input.dim() == 0) return run_cast(out, input);
+    return run_scan(op, kernel, pairs_of(out), pairs_of(input), wrap_dim(dim, input.dim()),
+                    backwards);
+  }
   const KernelFn fn = kernel.find(op, input.device(), input.dtype());
   if (input.numel() == 0) return;
   const Tensor dense_out =

@@ -3,6 +3,7 @@
 #include "ops/elementwise/binary.h"
 
 #include "base/error.h"
+#include "ops/elementwise/complex.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -122,6 +123,8 @@ Tensor rpow(const Tensor& input, const Tensor& other) {
 }
 
 Tensor mul(const Tensor& input, const Tensor& other, Into into) {
+  if (has_complex(input, other)) [[unlikely]]
+    return of_complex::mul(input, other, into);
   Call c{op::mul.to(into), {input, other}};
   c.promote();
   MulBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1], c.wants(0))};

@@ -1,6 +1,7 @@
 // Comparisons, logic on truth values, bit operations: results without a gradient.
 #include "base/error.h"
 #include "ops/elementwise/binary.h"
+#include "ops/elementwise/complex.h"
 #include "ops/formula.h"
 #include "ops/read.h"
 
@@ -23,9 +24,13 @@ void check_tolerance(const char* what, double tolerance) {
 }  // namespace
 
 Tensor eq(const Tensor& input, const Tensor& other, Into into) {
+  if (has_complex(input, other)) [[unlikely]]
+    return of_complex::eq(input, other, into);
   return constant_of(op::eq.to(into), kEq, input, other);
 }
 Tensor ne(const Tensor& input, const Tensor& other, Into into) {
+  if (has_complex(input, other)) [[unlikely]]
+    return of_complex::ne(input, other, into);
   return constant_of(op::ne.to(into), kNe, input, other);
 }
 Tensor lt(const Tensor& input, const Tensor& other, Into into) {
@@ -71,6 +76,8 @@ Tensor isclose(const Tensor& input, const Tensor& other, double rtol, double ato
         name_of(other.dtype()), "; isclose compares tensors of one dtype");
   check_tolerance("rtol", rtol);
   check_tolerance("atol", atol);
+  if (has_complex(input)) [[unlikely]]
+    return of_complex::isclose(input, other, rtol, atol, equal_nan);
   return constant_of(op::isclose, kIsclose, input, other, {rtol, atol, double(equal_nan)});
 }
 

@@ -4,6 +4,7 @@
 #include "flambeau/binary.h"
 #include "kernels/fold/fold.h"
 #include "ops/elementwise/binary.h"
+#include "ops/elementwise/complex.h"
 #include "ops/elementwise/pointwise.h"
 #include "ops/formula.h"
 #include "ops/read.h"
@@ -123,6 +124,8 @@ Tensor div(const Tensor& input, const Tensor& other, int32_t rounding_mode, Into
     return rounded_quotient(op::div.to(into), kDivTrunc, input, other);
   if (rounding_mode == FLAM_ROUNDING_FLOOR)
     return rounded_quotient(op::div.to(into), kDivFloor, input, other);
+  if (has_complex(input, other)) [[unlikely]]
+    return of_complex::div(input, other, into);
   Call c{op::div.to(into), {input, other}};
   float_operands(c);
   DivBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1])};
@@ -143,6 +146,8 @@ Tensor fmod(const Tensor& input, const Tensor& other, Into into) {
 }
 
 Tensor pow(const Tensor& input, const Tensor& exponent, Into into) {
+  if (has_complex(input, exponent)) [[unlikely]]
+    return of_complex::pow(input, exponent, into);
   const bool number = exponent.is_wrapped_number();
   const double e = number ? read_number(exponent) : 0;
   check(!number || e >= 0 || is_floating(input.dtype()) || is_floating(exponent.dtype()),

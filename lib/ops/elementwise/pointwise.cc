@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ops/elementwise/complex.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -26,6 +27,8 @@ void check_not_bool(const Tensor& x, const char* text) {
 // ---- arithmetic ---------------------------------------------------------------------------------
 
 Tensor abs(T input, Into into) {
+  if (has_complex(input)) [[unlikely]]
+    return of_complex::abs(input, into);
   return from_input<"AbsBackward0">(
       op::abs.to(into), kAbs, input, [](T dy, T x) { return mul(dy, sign(x)); }, {}, Domain::any);
 }
@@ -45,10 +48,15 @@ Tensor positive(T input) {
 }
 
 Tensor sign(T input, Into into) {
+  check(!has_complex(input), Code::unsupported,
+        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
+        "instead.");
   return step_function<"SignBackward0">(op::sign.to(into), kSign, input);
 }
 
 Tensor square(T input, Into into) {
+  if (has_complex(input)) [[unlikely]]
+    return of_complex::mul(input, input, into);
   Call c{op::square.to(into), {input}};
   if (input.dtype() == Dtype::boolean) c.convert(0, Dtype::i64);
   auto slope = [](T dy, T x) { return mul(dy, mul(x, num(2.0))); };
@@ -57,11 +65,15 @@ Tensor square(T input, Into into) {
 }
 
 Tensor reciprocal(T input, Into into) {
+  if (has_complex(input)) [[unlikely]]
+    return of_complex::reciprocal(input, into);
   return from_result<"ReciprocalBackward0">(op::reciprocal.to(into), kReciprocal, input,
                                             [](T dy, T y) { return neg(mul(dy, mul(y, y))); });
 }
 
 Tensor sqrt(T input, Into into) {
+  if (has_complex(input)) [[unlikely]]
+    return of_complex::sqrt(input, into);
   return from_result<"SqrtBackward0">(op::sqrt.to(into), kSqrt, input,
                                       [](T dy, T y) { return div(dy, mul(y, num(2.0))); });
 }
@@ -75,6 +87,8 @@ Tensor rsqrt(T input, Into into) {
 // ---- exponentials and logarithms ----------------------------------------------------------------
 
 Tensor exp(T input, Into into) {
+  if (has_complex(input)) [[unlikely]]
+    return of_complex::exp(input, into);
   return from_result<"ExpBackward0">(op::exp.to(into), kExp, input,
                                      [](T dy, T y) { return mul(dy, y); });
 }
@@ -90,6 +104,8 @@ Tensor expm1(T input, Into into) {
 }
 
 Tensor log(T input, Into into) {
+  if (has_complex(input)) [[unlikely]]
+    return of_complex::log(input, into);
   return from_input<"LogBackward0">(op::log.to(into), kLog, input,
                                     [](T dy, T x) { return div(dy, x); });
 }
@@ -228,9 +244,18 @@ static Tensor constant_of(Form op, const Kernel& k, T input) {
   return c.constant(c.map(k, {c[0]}));
 }
 
-Tensor isnan(T input) { return constant_of(op::isnan, kIsnan, input); }
-Tensor isinf(T input) { return constant_of(op::isinf, kIsinf, input); }
-Tensor isfinite(T input) { return constant_of(op::isfinite, kIsfinite, input); }
+Tensor isnan(T input) {
+  if (has_complex(input)) return of_complex::either(op::isnan, input, isnan);
+  return constant_of(op::isnan, kIsnan, input);
+}
+Tensor isinf(T input) {
+  if (has_complex(input)) return of_complex::either(op::isinf, input, isinf);
+  return constant_of(op::isinf, kIsinf, input);
+}
+Tensor isfinite(T input) {
+  if (has_complex(input)) return of_complex::both(op::isfinite, input, isfinite);
+  return constant_of(op::isfinite, kIsfinite, input);
+}
 Tensor logical_not(T input, Into into) {
   return constant_of(op::logical_not.to(into), kLogicalNot, input);
 }

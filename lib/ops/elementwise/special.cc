@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ops/complex_gate.h"
 #include "ops/elementwise/numeric.h"
 #include "ops/fits.h"
 #include "ops/formula.h"
@@ -158,6 +159,7 @@ Tensor isneginf(T input, Into) {
 
 Tensor nan_to_num(T input, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf, Into) {
+  if (is_complex(input.dtype())) check_takes_complex(op::nan_to_num, input.dtype());
   if (!is_floating(input.dtype())) return clone(input);
   const double most = greatest_of(input.dtype());
   const Tensor x = where(isnan(input), num(nan.value_or(0.0)), input);

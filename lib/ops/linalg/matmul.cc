@@ -7,6 +7,7 @@
 #include "kernels/product/weight.h"
 #include "ops/call.h"
 #include "ops/elementwise/binary.h"
+#include "ops/elementwise/complex.h"
 #include "ops/ops.h"
 
 namespace flambeau::ops {
@@ -103,6 +104,9 @@ Tensor product(Form op, const Tensor& a, const Tensor& b) {
   Call c{op, {a, b}};
   check_same_dtype(op, c[0], c[1]);
   if (c[0].size(-1) != c[1].size(-2)) fail_inner(op, c[0], c[1]);
+  if (has_complex(a)) [[unlikely]]
+    return of_complex::bilinear(
+        a, b, [&](const Tensor& x, const Tensor& y) { return product(op::matmul, x, y); });
   const DimsView sa = c[0].sizes(), sb = c[1].sizes();
   Dims sizes = broadcast_shapes(sa.first(sa.size() - 2), sb.first(sb.size() - 2));
   sizes.push_back(c[0].size(-2));
@@ -122,6 +126,12 @@ Tensor add_product(Form op, const Tensor& x, const Tensor& a, const Tensor& b, d
   sizes.back() = c[2].size(-1);
   check(broadcasts_to(c[0].sizes(), sizes), Code::shape, op, ": input of shape ",
         ShapeText{c[0].sizes()}, " does not broadcast to the product's ", ShapeText{sizes});
+  if (has_complex(a)) [[unlikely]] {
+    const Tensor y = product(op::matmul, a, b);
+    const Tensor scaled = alpha == 1 ? y : mul(y, wrapped_number(alpha));
+    if (beta == 0) return scaled;
+    return add(scaled, beta == 1 ? x : mul(x, wrapped_number(beta)));
+  }
   Tensor y = c.output(sizes, c[1].dtype());
   run_gemm(op, y, c[1], c[2], {.c = &c[0], .alpha = alpha, .beta = beta});
   return c.track(std::move(y), AddmmBackward{c.save(c[1]), c.save(c[2]), alpha, beta});
@@ -229,6 +239,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Into) {
                 : x.numel() / std::max<int64_t>(x.size(0), 1) == weight.size(1)
                     ? "flatten the input first: x.flatten(1)"
                     : "");
+  }
+  if (has_complex(x)) [[unlikely]] {
+    const Tensor y = matmul(x, transpose(weight, 0, 1));
+    return bias ? add(y, bias) : y;
   }
   Dims sizes(c[0].sizes());
   sizes.back() = c[1].size(0);

@@ -82,7 +82,7 @@ Tensor inner(const Tensor& a, const Tensor& b, Into into) {
 
 Tensor vdot(const Tensor& a, const Tensor& b, Into into) {
   const Call c{op::vdot.to(into), {a, b}};
-  return dot(c[0], c[1]);
+  return dot(conj_physical(c[0]), c[1]);
 }
 
 Tensor kron(const Tensor& a, const Tensor& b, Into into) {

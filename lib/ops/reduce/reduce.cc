@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "flambeau/binary.h"
 #include "kernels/fold/fold.h"
+#include "ops/complex_gate.h"
 #include "ops/formula.h"
 #include "ops/read.h"
 #include "ops/reduce/reduced_shape.h"
@@ -28,13 +29,14 @@ template <Name N> Tensor spread(Call& c, Tensor y, const ReducedShape& over, dou
 }
 
 Dtype sum_dtype(Dtype input, Dtype wanted) {
-  return wanted != Dtype::none ? wanted : is_floating(input) ? input : Dtype::i64;
+  return wanted != Dtype::none ? wanted : is_differentiable(input) ? input : Dtype::i64;
 }
 
 // Floating terms of an integral result are converted one by one; any other fold converts its
 // result.
 void convert_terms(Call& c, Dtype result) {
-  if (is_floating(c[0].dtype()) && !is_floating(result)) c.convert(0, result);
+  const bool complex = is_complex(c[0].dtype()) || is_complex(result);
+  if (complex || (is_floating(c[0].dtype()) && !is_floating(result))) c.convert(0, result);
 }
 
 // ---- products -----------------------------------------------------------------------------------
@@ -118,6 +120,7 @@ Tensor sum_to(const Tensor& x, DimsView sizes) {
 }
 
 Tensor nansum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, Into) {
+  if (is_complex(input.dtype())) check_takes_complex(op::nansum, input.dtype());
   if (!is_floating(input.dtype())) return sum(input, dim, keepdim, dtype);
   const Dtype result = dtype == Dtype::none ? input.dtype() : dtype;  // autocast leaves it alone
   return sum(drop_where(isnan(input), input), dim, keepdim, result);
@@ -125,14 +128,14 @@ Tensor nansum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, Into
 
 Tensor mean(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, Into into) {
   const Dtype result = dtype == Dtype::none ? input.dtype() : dtype;
-  if (!is_floating(result)) {
+  if (!is_differentiable(result)) {
     fail(Code::dtype,
          "mean(): could not infer output dtype. Input dtype must be either a floating point or "
          "complex dtype. Got: ",
          name_of(result), "; name a floating dtype: mean(x, dtype=float32)");
   }
   Call c{op::mean.to(into), {input}};
-  if (!is_floating(input.dtype())) c.convert(0, result);
+  if (!is_floating(input.dtype()) || is_complex(result)) c.convert(0, result);
   const ReducedShape over(c[0], dim, keepdim);
   Tensor y = c.output(over.sizes, result);
   run_fold(op::mean, kMean, c[0].dtype(), y, c[0], over.dims);
@@ -150,6 +153,7 @@ Tensor prod(const Tensor& input, std::optional<int64_t> dim, bool keepdim, Dtype
 static Tensor truth(Form op, const Tensor& input, DimsView dim, bool keepdim, double form,
                     Dtype result) {
   Call c{op, {input}};
+  if (is_complex(input.dtype())) c.convert(0, Dtype::boolean);
   const ReducedShape over(c[0], dim, keepdim);
   Tensor y = c.output(over.sizes, result);
   run_fold(op, kTruth, c[0].dtype(), y, c[0], over.dims, {form});

@@ -28,7 +28,7 @@ void check_named(Dtype dtype, Into into) {
 }
 
 Dtype running_dtype(Dtype input, Dtype wanted) {
-  return wanted != Dtype::none ? wanted : is_floating(input) ? input : Dtype::i64;
+  return wanted != Dtype::none ? wanted : is_differentiable(input) ? input : Dtype::i64;
 }
 
 Tensor scanned(Call& c, const Kernel& k, int64_t dim, Dtype dtype, bool backwards) {

@@ -1,5 +1,6 @@
 // Pairs of statistics and those made of others.
 #include "base/error.h"
+#include "ops/complex_gate.h"
 #include "ops/formula.h"
 #include "ops/ops.h"
 #include "ops/read.h"
@@ -37,6 +38,7 @@ Tensor cov(const Tensor& x, int64_t correction, const Tensor& fweights, const Te
         "cov(): expected input to have two or fewer dimensions but got an input with ", x.dim(),
         " dimensions");
   check(x.dtype() != Dtype::boolean, Code::dtype, "cov(): bool dtype is not supported for input");
+  if (is_complex(x.dtype())) check_takes_complex(op::cov, x.dtype());
   const Tensor in = x.dim() < 2 ? reshape(x, Dims{1, x.numel()}) : x;
   const int64_t n = in.size(1);
   Tensor w;

@@ -13,6 +13,8 @@ constexpr Op kCopyOp{"copy", op::copy_.operands};
 // dst = src without autograd; src broadcasts to dst.
 void copy_data(const Tensor& dst, const Tensor& src, bool non_blocking) {
   if (dst.numel() == 0) return;
+  if (dst.dtype() == Dtype::boolean && is_complex(src.dtype()))
+    return copy_data(dst, ops::ne(src, wrapped_number(int64_t{0})), non_blocking);
   for (const Tensor* t : {&dst, &src}) {  // kernels that run here, unlike copies, do not wait
     if (t->storage()->pinned() && !(dst.device() != src.device() && t->is_contiguous()))
       wait_for_host_access(t->storage()->block());
@@ -58,7 +60,7 @@ Tensor converted(const Op& name, const Tensor& x, Dtype dtype, Device device, bo
   Call c{name, {x}, Devices::any};
   Tensor y = empty_strided(x.sizes(), dense_strides(x), dtype, device);
   copy_data(y, x, non_blocking);
-  if (!c.needs_grad() || !is_floating(dtype)) return y;
+  if (!c.needs_grad() || !is_differentiable(dtype)) return y;
   if (device == x.device() && dtype == x.dtype()) return c.track(std::move(y), CloneBackward{});
   return c.track(std::move(y), ToBackward{x.device()});
 }

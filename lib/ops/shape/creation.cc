@@ -18,8 +18,9 @@ constexpr Op kZeroOp{"zero", op::zero_.operands};
 
 Tensor created(Tensor t, bool requires_grad) {
   if (requires_grad) {
-    check(is_floating(t.dtype()), Code::dtype,
-          "Only Tensors of floating point dtype can require gradients, got ", name_of(t.dtype()));
+    check(is_differentiable(t.dtype()), Code::dtype,
+          "Only Tensors of floating point and complex dtype can require gradients, got ",
+          name_of(t.dtype()));
     autograd_data(t).requires_grad = true;
   }
   return t;
@@ -42,7 +43,7 @@ Tensor filled(DimsView size, const Tensor& value, Dtype dtype, Device device, bo
 Tensor unset(Tensor t) {
   if (!deterministic_algorithms || !deterministic_fill || t.numel() == 0) [[likely]]
     return t;
-  if (is_floating(t.dtype())) {
+  if (is_differentiable(t.dtype())) {
     run_cast(t, wrapped_number(std::numeric_limits<double>::quiet_NaN()));
   } else {
     with_dtype(t.dtype(), [&](auto tag) {
@@ -65,6 +66,7 @@ Tensor laid_out_like(const Tensor& x, Dtype dtype, Device device) {
 Tensor scalar_f64(double v) { return wrapped_number(v); }
 Tensor scalar_i64(int64_t v) { return wrapped_number(v); }
 Tensor scalar_bool(bool v) { return wrapped_number(v); }
+Tensor scalar_c128(double real, double imag) { return wrapped_complex(real, imag); }
 
 Tensor empty(DimsView size, Dtype dtype, Device device, bool requires_grad) {
   return created(unset(flambeau::empty(size, dtype_or_default(dtype), device_or_default(device))),
@@ -84,8 +86,10 @@ Tensor ones(DimsView size, Dtype dtype, Device device, bool requires_grad) {
 Tensor full(DimsView size, const Tensor& value, Dtype dtype, Device device, bool requires_grad) {
   check(value.dim() == 0, Code::shape, "full: fill_value must be a number or a 0-d tensor, got ",
         value);
-  const bool number = value.is_wrapped_number() && value.dtype() == Dtype::f64;
-  if (dtype == Dtype::none && !number) dtype = value.dtype();
+  if (dtype == Dtype::none) {
+    const Tensor* one[] = {&value};
+    dtype = result_type(one);
+  }
   return filled(size, value, dtype, device, requires_grad);
 }
 

@@ -6,6 +6,7 @@
 #include "ops/shape/view.h"
 #include "base/error.h"
 #include "ops/scalar_name.h"
+#include "tensor/parts.h"
 
 namespace flambeau::ops {
 
@@ -117,11 +118,33 @@ bool view_strides(const Tensor& x, DimsView sizes, Dims& strides) {
   return view_d == -1;
 }
 
+// A view by pairs of complex numbers, or of numbers made of pairs: laid out in reals.
+struct PairsBackward {
+  AsStridedBackward reals;
+  bool of_complex;  // the base is
+  static constexpr auto name = "AsStridedBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    Tensors dx = reals(is_complex(dy.dtype()) ? view_as_real(dy) : dy);
+    if (of_complex) dx[0] = pairs_as_complex(dx[0]);
+    return dx;
+  }
+};
+
 Ref<Node> view_node(const Tensor& v) {
   const Tensor& base = v.base();
-  auto node = make_ref<NodeOf<AsStridedBackward>>(
-      AsStridedBackward{Dims(base.sizes()), Dims(base.strides()), Dims(v.sizes()),
-                        Dims(v.strides()), v.offset() - base.offset()});
+  const bool same = is_complex(base.dtype()) == is_complex(v.dtype());
+  const RealLayout from = same ? RealLayout{Dims(base.sizes()), Dims(base.strides()), base.offset()}
+                               : real_layout(base);
+  const RealLayout to =
+      same ? RealLayout{Dims(v.sizes()), Dims(v.strides()), v.offset()} : real_layout(v);
+  AsStridedBackward back{from.sizes, from.strides, to.sizes, to.strides, to.offset - from.offset};
+  Ref<Node> node;
+  if (same) {
+    node = make_ref<NodeOf<AsStridedBackward>>(std::move(back));
+  } else {
+    node =
+        make_ref<NodeOf<PairsBackward>>(PairsBackward{std::move(back), is_complex(base.dtype())});
+  }
   node->next.push_back(gradient_edge(base));
   node->outputs.push_back(OutputMeta(v));
   return node;

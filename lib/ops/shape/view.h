@@ -17,6 +17,9 @@ Tensor make_view(const Op& name, const Tensor& x, DimsView sizes, DimsView strid
   return c.track(std::move(v), std::forward<F>(f));
 }
 
+// A gradient of pairs as one of complex numbers; a copy of it where its strides allow no view.
+Tensor pairs_as_complex(const Tensor& pairs);
+
 // Of views that show every element once: the same elements in the operand's shape.
 struct ReshapeBackward {
   Dims sizes;

@@ -11,6 +11,7 @@ DTYPE_NAMES = {
     **{"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16"},
     **{"BFloat16Tensor": "bfloat16", "LongTensor": "int64", "IntTensor": "int32"},
     **{"ShortTensor": "int16", "CharTensor": "int8", "ByteTensor": "uint8", "BoolTensor": "bool"},
+    **{"ComplexFloatTensor": "complex64", "ComplexDoubleTensor": "complex128"},
 }
 _TYPE_OF = {NAMES[d]: t for t, d in DTYPE_NAMES.items()}
 
@@ -38,8 +39,9 @@ def _make(name, module, device):
     return _TensorType(name, (), told | {"dtype": kind, "device": device})
 
 
-CPU = {name: _make(name, "torch", "cpu") for name in DTYPE_NAMES}
-CUDA = {name: _make(name, "torch.cuda", "cuda") for name in DTYPE_NAMES}
+# torch exports none of complex numbers.
+CPU = {name: _make(name, "torch", "cpu") for name in DTYPE_NAMES if not name.startswith("Complex")}
+CUDA = {name: _make(name, "torch.cuda", "cuda") for name in CPU}
 
 
 def type_name(tensor):

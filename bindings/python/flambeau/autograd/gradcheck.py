@@ -10,6 +10,7 @@ from .._deprecated import warn
 from .._gen import ops
 from .._tensor import Tensor
 from ._backward import grad
+from ._reals import as_pairs, in_reals
 from .function import Function
 
 __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
@@ -303,7 +304,7 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     differences show. Made for float64."""
     options = types.SimpleNamespace(**locals())
     _refuse(check_batched_forward_grad, check_forward_ad, check_backward_ad)
-    inputs = _tuple(inputs)
+    func, inputs = in_reals(func, _tuple(inputs))
     try:
         _check_inputs(inputs)
         outputs = _differentiable(func(*inputs))
@@ -339,12 +340,12 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
         raise AssertionError(
             "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
         )
-    inputs = _tuple(inputs)
+    func, inputs = in_reals(func, _tuple(inputs))
     if grad_outputs is None:
         outputs = _differentiable(func(*inputs))
         grads = tuple(_random_gradient(y, gen_non_contig_grad_outputs) for y in outputs)
     else:
-        grads = _tuple(grad_outputs)
+        grads = tuple(map(as_pairs, _tuple(grad_outputs)))
     n = len(inputs)
 
     def slopes(*args):

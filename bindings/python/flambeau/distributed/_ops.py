@@ -59,7 +59,7 @@ def words_of(op):
 
 
 def supports_complex(reduceOp):
-    """Whether a reduction has a meaning for complex numbers, of which flambeau has no tensors."""
+    """Whether a reduction has a meaning for complex numbers, which have no order."""
     ordered = ("MAX", "MIN", "PRODUCT", "BAND", "BOR", "BXOR")
     return reduceOp not in [ReduceOp[name] for name in ordered]
 

@@ -11,7 +11,8 @@ _UNARY = (
     "cosh tanh sigmoid relu gelu silu mish softplus elu selu leaky_relu hardtanh relu6 logsigmoid "
     "softsign reciprocal sign floor ceil round trunc frac erf erfc isnan isinf isfinite "
     "logical_not bitwise_not nan_to_num clamp clamp_min clamp_max clip clone detach zero fill "
-    "positive float double half bfloat16 int long short bool to type_as cast"
+    "positive float double half bfloat16 int long short bool to type_as cast angle sgn "
+    "conj_physical"
 ).split()
 _BINARY = (
     "add sub mul div true_divide floor_divide fmod remainder pow maximum minimum fmax fmin atan2 "

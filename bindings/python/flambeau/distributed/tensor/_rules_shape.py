@@ -294,6 +294,18 @@ def stack(func, tensors, dim=0):
     )
 
 
+def view_as_complex(func, input):
+    if not input.ndim:
+        return gathered(func, input)
+    own = labelled(input)[:-1]
+    return moved(func, input, (*own, None), own, lambda ps, _: func(ps[0]))
+
+
+def view_as_real(func, input):
+    own = labelled(input)
+    return moved(func, input, own, (*own, None), lambda ps, _: func(ps[0]))
+
+
 RULES = dict.fromkeys(("view", "reshape"), view)
 RULES |= dict.fromkeys(("view_as", "reshape_as"), view_as)
 RULES |= dict.fromkeys(("transpose", "swapaxes", "swapdims"), transpose)
@@ -305,6 +317,6 @@ RULES |= {
     "flatten": flatten, "unflatten": unflatten, "squeeze": squeeze, "unsqueeze": unsqueeze,
     "expand": expand, "expand_as": expand_as, "permute": permute, "get": get, "select": select,
     "narrow": narrow, "split": split, "chunk": chunk, "unbind": unbind, "__iter__": iterated,
-    "flip": flip, "stack": stack,
+    "flip": flip, "stack": stack, "view_as_complex": view_as_complex, "view_as_real": view_as_real,
     "ravel": lambda func, input: reshaped(func, input, (-1,)),
 }  # fmt: skip
