@@ -1,10 +1,11 @@
 """Complex numbers, seen through their parts: the table's operands and results are real. What takes
-complex operands, and that all else refuses them, is tests/python/test_complex.py's."""
+complex operands, and that all else refuses them, is for test_complex_operands.py."""
 
 import flambeau
 import numpy as np
 
-from tests.harness.table import op, unit, x
+from tests.harness.gen import api
+from tests.harness.table import ALL, NUMBERS, op, x
 
 PARTS = ("float32", "float64")
 PAIRS = [x(3, 4, 2), x(2, 2)]
@@ -15,9 +16,9 @@ def pairs(a, b):
     return np.stack(np.broadcast_arrays(a, b), -1)
 
 
-def of_reals(function, *tensors):
+def of_reals(function):
     """A function of real operands whose result is complex, as pairs."""
-    return flambeau.view_as_real(function(*tensors))
+    return lambda *tensors: flambeau.view_as_real(function(*tensors))
 
 
 def of_pairs(function):
@@ -29,19 +30,11 @@ def numbers(t):
     return flambeau.view_as_complex(t if t.stride(-1) == 1 else t.contiguous())
 
 
-def to_reals(function, t):
-    return function(numbers(t))
-
-
-def to_pairs(function, t):
-    return flambeau.view_as_real(function(numbers(t)))
-
-
 op(
     "complex",
     ref=pairs,
     samples=[(x(3, 4), x(3, 4)), (x(3, 1), x(4))],
-    arrange=of_reals,
+    call=of_reals(flambeau.complex),
     dtypes=PARTS,
     ulp=0,
     elementwise=False,
@@ -52,7 +45,7 @@ op(
     "polar",
     ref=lambda r, a: pairs(r * np.cos(a), r * np.sin(a)),
     samples=[(x(3, 4), x(3, 4)), (x(3, 1), x(4))],
-    arrange=of_reals,
+    call=of_reals(flambeau.polar),
     dtypes=PARTS,
     ulp=4,
     elementwise=False,
@@ -99,31 +92,23 @@ op(
     big=[x(300, 200, 2)],
 )
 op(
-    "conj_physical",
-    ref=lambda t: np.stack([t[..., 0], -t[..., 1]], -1),
-    samples=PAIRS,
-    arrange=to_pairs,
+    "scalar_c128",
+    ref=lambda a, real, imag: pairs(real * a, imag * a),
+    samples=[x(3, 4), x(), x(0, 3)],
+    options=[dict(real=2.0, imag=-0.5)],
+    required=True,
+    call=lambda a, **parts: flambeau.view_as_real(a * api.scalar_c128(**parts)),
     dtypes=PARTS,
     ulp=0,
     elementwise=False,
-    big=[x(300, 200, 2)],
+    big=[x(300, 200)],
 )
+# Of reals: those of complex numbers are in tests/python/test_complex.py.
+op("conj_physical", ref=lambda t: t, samples=[x(3, 4), x(9)], dtypes=ALL, ulp=0, view=True)
+op("sgn", ref=np.sign, samples=[x(3, 4), x(9)], dtypes=NUMBERS, ulp=0, second=False)
 op(
     "angle",
-    ref=lambda t: np.arctan2(t[..., 1], t[..., 0]),
-    samples=PAIRS,
-    arrange=to_reals,
-    dtypes=PARTS,
-    elementwise=False,
-    big=[x(300, 200, 2)],
-)
-op(
-    "sgn",
-    ref=lambda t: t / np.hypot(t[..., :1], t[..., 1:]),
-    samples=[x(3, 4, 2), unit(2, 2)],
-    arrange=to_pairs,
-    dtypes=PARTS,
-    ulp=4,
-    elementwise=False,
-    big=[x(300, 200, 2)],
+    ref=lambda t: np.where(t < 0, np.pi, 0.0),
+    samples=[x(3, 4), x(9)],
+    second=False,
 )

@@ -25,7 +25,9 @@ tensor_split_at tensordot tile to transpose transpose_ unbind unflatten unfold_d
 unsqueeze_ vdot view view_as view_dtype vsplit vsplit_at vstack where zero_ zeros_like
 """.split()
 # Whose references are of reals only: tests/python/test_complex.py has the values.
-ELSEWHERE = "cumsum div empty_like exp log reciprocal scalar_c128 sqrt trace".split()
+ELSEWHERE = (
+    "angle conj_physical cumsum div empty_like exp log reciprocal scalar_c128 sgn sqrt trace"
+).split()
 
 
 def complex_sample(case, dtype, device):

@@ -112,9 +112,10 @@ Tensor complex(T re, T im, Into into) {
   return c.track(y, ComplexBackward{});
 }
 
-Tensor polar(T length, T direction, Into) {
+Tensor polar(T length, T direction, Into into) {
   check_parts(op::polar, length, direction);
-  return complex(mul(length, cos(direction)), mul(length, sin(direction)));
+  const Call c{op::polar.to(into), {length, direction}};
+  return complex(ops::mul(c[0], cos(c[1])), ops::mul(c[0], sin(c[1])));
 }
 
 Tensor conj_physical(T input, Into into) {

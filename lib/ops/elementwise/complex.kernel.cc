@@ -70,7 +70,7 @@ struct ComplexSqrtImag {
     if (a - a != 0 && b == b) return a > 0 ? b * V(0) : a < 0 ? (b < 0 ? a : -a) : a;
     const Root<V> r = root_of(a, b);
     const V size = a < 0 ? r.large : r.small;
-    return ::copysign(size, b);
+    return V(__builtin_copysign(size, b));
   }
 };
 FLAM_MAP(kComplexSqrtReal, ComplexSqrtReal, PartTypes);
