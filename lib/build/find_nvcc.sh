@@ -18,13 +18,19 @@ c.CDLL("libcuda.so.1").cuDriverGetVersion(c.byref(version))
 print(version.value // 1000)' 2>/dev/null || echo 99
 }
 
-system_nvcc() {  # 12.8 or newer, and no newer than what the driver serves
+has_cub() {  # beside this nvcc
+  local include
+  include=$(dirname "$(readlink -f "$1")")/../include
+  [ -e "$include/cccl/cub/cub.cuh" ] || [ -e "$include/cub/cub.cuh" ]
+}
+
+system_nvcc() {  # 12.8 or newer, no newer than what the driver serves, and with CUB
   local nvcc version major minor limit=$(served)
   for nvcc in "$(command -v nvcc || true)" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do
     [ -x "$nvcc" ] || continue
     version=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
     read -r major minor <<<"${version:-0 0}"
-    if ((major <= limit && (major > 12 || (major == 12 && minor >= 8)))); then
+    if ((major <= limit && (major > 12 || (major == 12 && minor >= 8)))) && has_cub "$nvcc"; then
       readlink -f "$nvcc"
       return
     fi
@@ -61,7 +67,7 @@ case $mode in
   wheels12) exec lib/build/toolkit12.sh ;;
   system)
     if ! system_nvcc; then
-      echo "CUDA=system: no nvcc >= 12.8 for this driver on PATH or in /usr/local/cuda" >&2
+      echo "CUDA=system: no nvcc >= 12.8 with CUB for this driver on PATH or in /usr/local/cuda" >&2
       exit 1
     fi ;;
   *) echo "CUDA=$mode is none of auto, system, wheels, wheels12, off" >&2; exit 1 ;;

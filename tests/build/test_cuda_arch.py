@@ -73,10 +73,17 @@ def test_cuda_is_one_that_the_driver_serves(tmp_path, driver, nvcc, expected):
     command = ["cc", "-xc", "-", "-shared", "-o", tmp_path / "libcuda.so.1"]
     subprocess.run(command, input=says, text=True, check=True)
     program(tmp_path / "nvidia-smi", "")
-    program(tmp_path / "nvcc", f"echo 'Cuda compilation tools, release {nvcc}, V{nvcc}.1'")
-    paths = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CUDA_HOME": str(tmp_path)}
+    for folder in "bin", "include/cub":
+        (tmp_path / folder).mkdir(parents=True)
+    program(tmp_path / "bin/nvcc", f"echo 'Cuda compilation tools, release {nvcc}, V{nvcc}.1'")
+    (tmp_path / "include/cub/cub.cuh").touch()
+    paths = {"PATH": f"{tmp_path}/bin:{tmp_path}:{os.environ['PATH']}", "CUDA_HOME": str(tmp_path)}
     # python3, which the script starts, may need its own
     found = f"{tmp_path}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":")
     env = {**os.environ, **paths, "LD_LIBRARY_PATH": found}
     command = [ROOT / "lib/build/find_nvcc.sh", "choose"]
     assert subprocess.check_output(command, env=env, text=True).strip() == expected
+    (tmp_path / "include/cub/cub.cuh").unlink()
+    wheels = "wheels12" if driver.startswith("12") else "wheels"
+    without = wheels if expected == "system" else expected
+    assert subprocess.check_output(command, env=env, text=True).strip() == without

@@ -10,21 +10,21 @@ namespace flambeau {
 class Emulated {
  public:
   explicit Emulated(Kernel& kernel) : kernel_(kernel) {
-    std::copy_n(kernel.cells[0], kDtypeCount, host_);
-    std::copy_n(kernel.cells[int(KernelColumn::emu)], kDtypeCount, kernel.cells[0]);
+    std::copy_n(kernel.cells[0], kComputedDtypes, host_);
+    std::copy_n(kernel.cells[int(KernelColumn::emu)], kComputedDtypes, kernel.cells[0]);
   }
-  ~Emulated() { std::copy_n(host_, kDtypeCount, kernel_.cells[0]); }
+  ~Emulated() { std::copy_n(host_, kComputedDtypes, kernel_.cells[0]); }
   Emulated(const Emulated&) = delete;
   Emulated& operator=(const Emulated&) = delete;
 
   bool present() const {
-    return std::any_of(kernel_.cells[0], kernel_.cells[0] + kDtypeCount,
+    return std::any_of(kernel_.cells[0], kernel_.cells[0] + kComputedDtypes,
                        [](KernelFn fn) { return fn != nullptr; });
   }
 
  private:
   Kernel& kernel_;
-  KernelFn host_[kDtypeCount];
+  KernelFn host_[kComputedDtypes];
 };
 
 // Builds without the emulation header's library have no such bodies: the test says so.

@@ -74,6 +74,20 @@ TEST_F(ScanOnDevice, PartsMayLeaveTheRange) {
   scans_alike<double>(kCumprod, tensor_of(v, Dims{12000, 1}), 1e-12);
 }
 
+// What runs in a piece leaves the range, and the piece's total does not.
+TEST_F(ScanOnDevice, WhatRunsMayLeaveTheRangeAlone) {
+  for (const Dims& dims : {Dims{1, 40000}, Dims{40000, 1}, Dims{20000, 2}}) {
+    std::vector<double> v(40000, 0.0);
+    v[0] = v[1] = 1.7e308, v[15100] = v[15101] = 1e308, v[15102] = v[15103] = -1e308;
+    scans_alike<double>(kCumsum, tensor_of(v, dims), 1e-12);
+    v.assign(40000, 1.0);
+    v[0] = v[1] = 1e200, v[15100] = v[15101] = 1e200, v[15102] = v[15103] = 1e-200;
+    scans_alike<double>(kCumprod, tensor_of(v, dims), 1e-12);
+    v[20] = v[21] = 0;
+    scans_alike<double>(kCumprod, tensor_of(v, dims), 1e-12);
+  }
+}
+
 TEST_F(ScanOnDevice, OneLongLineIsTheSameInAnyOrder) {
   const int64_t n = 1 << 16;
   const Tensor x = there(tensor_of(randoms<double>(size_t(n), -1, 1))),

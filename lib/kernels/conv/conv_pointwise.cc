@@ -23,11 +23,12 @@ int64_t position_step(const Tensor& t) {
   int64_t step = 0, positions = 1;
   for (size_t d = t.sizes().size(); d-- > 2;) {
     if (t.sizes()[d] == 1) continue;
-    if (step == 0) step = t.strides()[d];
+    if (positions == 1) step = t.strides()[d];
     if (t.strides()[d] != step * positions) return 0;
     positions *= t.sizes()[d];
   }
-  return step == 0 ? t.sizes()[1] : step;  // of one position: as if it were a pixel's channels
+  // Of one position: as if it were a pixel's channels. Expanded ones have no step.
+  return positions == 1 ? t.sizes()[1] : step;
 }
 
 int64_t positions_of(const Tensor& t) { return t.numel() / (t.sizes()[0] * t.sizes()[1]); }
@@ -67,12 +68,9 @@ bool multiply(const char* op, const Tensor& to, const Tensor& from, const Tensor
     run_gemm(op, out, in, weight, options);
     return true;
   }
+  if (bias) return false;  // of planes it is a column, which a library wants laid out first
   const Tensor out = as_planes(to), in = as_planes(from);
   if (!out || !in) return false;
-  const Tensor column =
-      bias ? alias(bias, Dims{bias.sizes()[0], 1}, Dims{bias.strides()[0], 1}, bias.offset())
-           : bias;
-  if (bias) options.c = &column;
   run_gemm(op, out, turned(weight), in, options);
   return true;
 }

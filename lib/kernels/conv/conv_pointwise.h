@@ -1,6 +1,6 @@
 // Convolutions whose window is one position, as products of matrices by a vendor's library, on
-// devices that have one: of pixels as they lie with channels next to each other, and of planes as a
-// batch. Nothing is turned or copied.
+// devices that have one: of pixels as they lie with channels next to each other, and of planes
+// without a bias as a batch. Images are neither turned nor copied.
 #pragma once
 #include "kernels/conv/conv.h"
 

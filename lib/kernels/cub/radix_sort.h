@@ -20,8 +20,6 @@ struct KeyBits {
   int first, end;  // of a key, those that count
 };
 
-inline constexpr int64_t kMostSorted = 0xffffffff;  // pairs at once
-
 #if defined(FLAM_DEVICE_SOURCE)
 
 // Bytes of temporary storage for n pairs on the current device.

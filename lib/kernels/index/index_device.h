@@ -147,12 +147,12 @@ __global__ void index_in_order_kernel(IndexArgs a, int64_t columns, int64_t writ
       const char* const src = a.src + walked_far(a, c, 0, a.free_dims, a.src_stride);
       T* const dst =
           reinterpret_cast<T*>(a.dst + walked_far(a, c, 0, a.free_dims, a.dst_stride)) + place;
-      T sum = *dst;
+      auto sum = load(dst);  // rounded once, as on the host
       for (int64_t i = k; i < writes && places[i] == place; ++i) {
         const int64_t from = walked_far(a, a.order[i], a.free_dims, a.ndim, a.src_stride);
-        update_alone(F{}, &sum, *reinterpret_cast<const T*>(src + from));
+        sum = F{}(sum, load(reinterpret_cast<const T*>(src + from)));
       }
-      *dst = sum;
+      *dst = narrow<T>(sum);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/cuda_launch.h"
+#include "kernels/row/row_value.h"
 #include "kernels/types.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -66,8 +67,9 @@ template <class V> struct JoinMoments {
   };
   FLAM_FN Acc zero() const { return {V(0), V(0), V(0)}; }
   FLAM_FN Acc join(Acc a, Acc b) const {
+    if (b.count == 0) return a;  // large distances times nothing would be NaN
+    if (a.count == 0) return b;
     const V count = a.count + b.count;
-    if (count == 0) return a;
     const V d = b.mean - a.mean, share = b.count / count;
     return {count, a.mean + d * share, a.squares + b.squares + d * d * (a.count * share)};
   }

@@ -1,5 +1,5 @@
 // Sums over all rows on a GPU, behind the rows' own launch: of what a functor adds for each element
-// (its `added`), and of an operand's own rows, in one read of them. A thread keeps to its columns
+// (its `added`), and of an operand's own rows, in one pass over them. A thread keeps to its columns
 // and takes every so many rows; those of a block are joined by a tree, and blocks, which take parts
 // of the rows that shapes choose, by a second launch in their order.
 #pragma once

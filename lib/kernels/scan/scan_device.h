@@ -2,8 +2,8 @@
 // neighbours are joined by a warp where they are short, else by blocks a tile at a time; lines that
 // lie side by side go a thread each, one after the other in memory. Where lines are too few to fill
 // a GPU they are cut: totals of the pieces first, then every piece from what the totals before it
-// come to. Where a part left the range of its type (`lost`), the elements there are joined one by
-// one, so that the results are the host's kind everywhere.
+// come to. Where a part leaves the range of its type (`lost`) a tile is joined element by element,
+// and a line whose piece ended otherwise than its totals said is taken again from there.
 #pragma once
 #include <algorithm>
 
@@ -36,26 +36,34 @@ template <class J, class A> __device__ A join_lanes(A own) {
   return own;
 }
 
-// The totals of a line's pieces before `piece`, joined in order. Where one of these leaves the
-// range of its type that piece is in `last`, from which on the line is not cut.
-template <class J, class T, class A>
-__device__ A join_totals(const A* totals, int64_t lines, int64_t line, int64_t piece,
-                         int64_t pieces, int64_t& last) {
+// The totals of a line's pieces before `piece`, joined in order.
+template <class J, class A>
+__device__ A join_totals(const A* totals, int64_t lines, int64_t line, int64_t piece) {
   A before = J::template zero<A>();
-  last = pieces - 1;
-  for (int64_t k = 0; k < piece; ++k) {
-    const A next = J::join(before, totals[k * lines + line]);
-    if (J::template loses<T> && before == before && J::lost(next, before)) {
-      last = k;
-      return before;
-    }
-    before = next;
-  }
-  if constexpr (J::template loses<T>) {
-    const A next = J::join(before, totals[piece * lines + line]);
-    if (before == before && J::lost(next, before)) last = piece;
-  }
+  for (int64_t k = 0; k < piece; ++k) before = J::join(before, totals[k * lines + line]);
   return before;
+}
+
+// Whether both are in range, or out of it in the same way: rounding alone is no difference.
+template <class J, class A> __device__ bool ended_alike(A a, A b) {
+  const A some(1);
+  const bool out = J::lost(a, some);
+  return out == J::lost(b, some) && (!out || a == b || (a != a && b != b));
+}
+
+// The first piece of a line behind one that did not end as its totals say, and how that ended; no
+// piece: `pieces`. Ends lie behind all totals.
+template <class J, class A>
+__device__ int64_t misled_piece(const A* totals, int64_t lines, int64_t line, int64_t pieces,
+                                A& before) {
+  const A* const ends = totals + pieces * lines;
+  A said = J::template zero<A>();
+  for (int64_t k = 0; k + 1 < pieces; ++k) {
+    said = J::join(said, totals[k * lines + line]);
+    before = ends[k * lines + line];
+    if (!ended_alike<J>(said, before)) return k + 1;
+  }
+  return pieces;
 }
 
 // ---- a warp a line ------------------------------------------------------------------------------
@@ -187,61 +195,90 @@ template <class J, class T, class A> __device__ A scan_tile(A before, A* x, A* s
   return all;
 }
 
-// Writes the total of each piece where there are `totals` and no `joined`, else what runs up to
-// each element.
-template <class J, class T>
-__global__ void scan_pieces_kernel(ScanArgs a, ScanCut cut, ScanType<T>* totals, bool only_totals) {
+// Elements [i, end) of a line behind `before`, tile by tile; the join of all.
+template <class J, class T, bool Writes, class A>
+__device__ A scan_range(const ScanArgs& a, int64_t line, int64_t start, int64_t end, A before,
+                        A* shared) {
+  for (; start < end; start += kScanTile<T>) {
+    const int64_t i = start + int64_t(threadIdx.x) * kScanEach<T>;
+    A x[kScanEach<T>];
+    read_run<J, T>(a, line, i, end, x);
+    before = scan_tile<J, T>(before, x, shared);
+    if (Writes) write_run<T>(a, line, i, end, x);
+  }
+  return before;
+}
+
+// The total of each piece, or with `Writes` what runs up to each element.
+template <class J, class T, bool Writes>
+__global__ void scan_pieces_kernel(ScanArgs a, ScanCut cut, ScanType<T>* totals) {
   using A = ScanType<T>;
   __shared__ A shared[kScanWarps];
   for (int64_t piece = blockIdx.y; piece < cut.pieces; piece += gridDim.y) {
     for (int64_t line = blockIdx.x; line < a.outer; line += gridDim.x) {
       A before = J::template zero<A>();
-      int64_t last = cut.pieces - 1;
-      if (totals && !only_totals)
-        before = join_totals<J, T>(totals, a.outer, line, piece, cut.pieces, last);
-      if (piece > last) continue;
-      const bool rest = piece == last && !only_totals;
-      const int64_t end = rest ? a.n : std::min(a.n, (piece + 1) * cut.length);
-      for (int64_t start = piece * cut.length; start < end; start += kScanTile<T>) {
-        const int64_t i = start + int64_t(threadIdx.x) * kScanEach<T>;
-        A x[kScanEach<T>];
-        read_run<J, T>(a, line, i, end, x);
-        before = scan_tile<J, T>(before, x, shared);
-        if (!only_totals) write_run<T>(a, line, i, end, x);
-      }
-      if (only_totals && threadIdx.x == 0) store_global(totals + piece * a.outer + line, before);
+      if (Writes && totals) before = join_totals<J>(totals, a.outer, line, piece);
+      const int64_t end = std::min(a.n, (piece + 1) * cut.length);
+      before = scan_range<J, T, Writes>(a, line, piece * cut.length, end, before, shared);
+      if (totals && (!Writes || J::template loses<T>) && threadIdx.x == 0)
+        store_global(totals + ((Writes ? cut.pieces : 0) + piece) * a.outer + line, before);
     }
+  }
+}
+
+template <class J, class T>
+__global__ void scan_misled_kernel(ScanArgs a, ScanCut cut, const ScanType<T>* totals) {
+  using A = ScanType<T>;
+  __shared__ A shared[kScanWarps];
+  for (int64_t line = blockIdx.x; line < a.outer; line += gridDim.x) {
+    A before;
+    const int64_t piece = misled_piece<J>(totals, a.outer, line, cut.pieces, before);
+    if (piece < cut.pieces)
+      scan_range<J, T, true>(a, line, piece * cut.length, a.n, before, shared);
   }
 }
 
 // ---- a thread a line, side by side --------------------------------------------------------------
 
-template <class J, class T>
-__global__ void scan_columns_kernel(ScanArgs a, ScanCut cut, ScanType<T>* totals,
-                                    bool only_totals) {
+// Elements [first, end) of a line behind `before`, one by one; the join of all.
+template <class J, class T, bool Writes, class A>
+__device__ A scan_column(const ScanArgs& a, int64_t line, int64_t first, int64_t end, A before) {
+  const int64_t down = a.backwards ? -a.inner : a.inner, outer = line / a.inner;
+  int64_t at = (outer * a.n + (a.backwards ? a.n - 1 - first : first)) * a.inner + line -
+               outer * a.inner;
+  for (int64_t i = first; i < end; ++i, at += down) {
+    const T value = load_global(reinterpret_cast<const T*>(a.in) + at);
+    before = J::join(before, A(load(&value)));
+    if (Writes) store_global(reinterpret_cast<T*>(a.out) + at, narrow<T>(before));
+  }
+  return before;
+}
+
+template <class J, class T, bool Writes>
+__global__ void scan_columns_kernel(ScanArgs a, ScanCut cut, ScanType<T>* totals) {
   using A = ScanType<T>;
   const int64_t lines = a.outer * a.inner, step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t piece = blockIdx.y; piece < cut.pieces; piece += gridDim.y) {
     for (int64_t line = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; line < lines;
          line += step) {
       A before = J::template zero<A>();
-      int64_t last = cut.pieces - 1;
-      if (totals && !only_totals)
-        before = join_totals<J, T>(totals, lines, line, piece, cut.pieces, last);
-      if (piece > last) continue;
-      const bool rest = piece == last && !only_totals;
-      const int64_t end = rest ? a.n : std::min(a.n, (piece + 1) * cut.length);
-      const int64_t down = a.backwards ? -a.inner : a.inner;
-      const int64_t first = piece * cut.length, outer = line / a.inner;
-      int64_t at = (outer * a.n + (a.backwards ? a.n - 1 - first : first)) * a.inner + line -
-                   outer * a.inner;
-      for (int64_t i = first; i < end; ++i, at += down) {
-        const T value = load_global(reinterpret_cast<const T*>(a.in) + at);
-        before = J::join(before, A(load(&value)));
-        if (!only_totals) store_global(reinterpret_cast<T*>(a.out) + at, narrow<T>(before));
-      }
-      if (only_totals) store_global(totals + piece * lines + line, before);
+      if (Writes && totals) before = join_totals<J>(totals, lines, line, piece);
+      const int64_t end = std::min(a.n, (piece + 1) * cut.length);
+      before = scan_column<J, T, Writes>(a, line, piece * cut.length, end, before);
+      if (totals && (!Writes || J::template loses<T>))
+        store_global(totals + ((Writes ? cut.pieces : 0) + piece) * lines + line, before);
     }
+  }
+}
+
+template <class J, class T>
+__global__ void scan_misled_columns_kernel(ScanArgs a, ScanCut cut, const ScanType<T>* totals) {
+  using A = ScanType<T>;
+  const int64_t lines = a.outer * a.inner, step = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t line = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; line < lines; line += step) {
+    A before;
+    const int64_t piece = misled_piece<J>(totals, lines, line, cut.pieces, before);
+    if (piece < cut.pieces) scan_column<J, T, true>(a, line, piece * cut.length, a.n, before);
   }
 }
 
@@ -270,20 +307,31 @@ template <class J, class T> void scan_entry(void* stream, const void* p) {
   const int64_t across = columns ? (lines + kScanThreads - 1) / kScanThreads : lines;
   const ScanCut cut = columns ? scan_cut(a.n, across, 16, lines < 256 ? kScanPieces : 64)
                               : scan_cut(a.n, across, kScanTile<T>, kScanPieces);
+  constexpr int kept = J::template loses<T> ? 2 : 1;  // totals, and how pieces ended
   if (a.wanted) {
-    if (cut.pieces > 1) *a.wanted = size_t(cut.pieces * lines) * sizeof(A);
+    if (cut.pieces > 1) *a.wanted = size_t(kept * cut.pieces * lines) * sizeof(A);
     return;
   }
-  const dim3 grid(blocks(across), blocks(cut.pieces));
+  const dim3 grid(blocks(across), blocks(cut.pieces)), threads(kScanThreads);
   A* const totals = cut.pieces > 1 ? reinterpret_cast<A*>(a.scratch) : nullptr;
-  for (const bool only_totals : {true, false}) {
-    if (only_totals && !totals) continue;
+  if (columns) {
+    if (totals) {
+      FLAM_LAUNCH((scan_columns_kernel<J, T, false>), grid, threads, 0, stream, a, cut, totals);
+    }
+    FLAM_LAUNCH((scan_columns_kernel<J, T, true>), grid, threads, 0, stream, a, cut, totals);
+  } else {
+    if (totals) {
+      FLAM_LAUNCH((scan_pieces_kernel<J, T, false>), grid, threads, 0, stream, a, cut, totals);
+    }
+    FLAM_LAUNCH((scan_pieces_kernel<J, T, true>), grid, threads, 0, stream, a, cut, totals);
+  }
+  if constexpr (J::template loses<T>) {
+    if (!totals) return;
+    const dim3 few(blocks(across));
     if (columns) {
-      FLAM_LAUNCH((scan_columns_kernel<J, T>), grid, dim3(kScanThreads), 0, stream, a, cut, totals,
-                  only_totals);
+      FLAM_LAUNCH((scan_misled_columns_kernel<J, T>), few, threads, 0, stream, a, cut, totals);
     } else {
-      FLAM_LAUNCH((scan_pieces_kernel<J, T>), grid, dim3(kScanThreads), 0, stream, a, cut, totals,
-                  only_totals);
+      FLAM_LAUNCH((scan_misled_kernel<J, T>), few, threads, 0, stream, a, cut, totals);
     }
   }
 }
