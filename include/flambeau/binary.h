@@ -186,7 +186,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_fmod(
  * base is 1 or -1.
  *
  * - `input`: any shape and dtype.
- * - `exponent`: shape that broadcasts with `input`'s; any dtype.
+ * - `exponent`: shape that broadcasts with `input`'s; any dtype; of complex numbers a whole number
+ *   or half of 1 or -1.
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number,

@@ -211,7 +211,7 @@ FLAM_API flam_tensor *flam_empty_strided(
  * - `input`: gives shape and dense layout.
  * - `device`: of the result; default: `input`'s.
  * - returns: a tensor of `input`'s shape.
- * - errors: `FLAM_ERROR_DTYPE` where `requires_grad` is set and the dtype is not floating point.
+ * - errors: `FLAM_ERROR_DTYPE` where `requires_grad` is set and the dtype is a whole one or bool.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_empty_like(
@@ -222,7 +222,7 @@ FLAM_API flam_tensor *flam_empty_like(
  * - `input`: gives shape and dense layout.
  * - `device`: of the result; default: `input`'s.
  * - returns: a tensor of `input`'s shape.
- * - errors: `FLAM_ERROR_DTYPE` where `requires_grad` is set and the dtype is not floating point.
+ * - errors: `FLAM_ERROR_DTYPE` where `requires_grad` is set and the dtype is a whole one or bool.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_zeros_like(
@@ -233,7 +233,7 @@ FLAM_API flam_tensor *flam_zeros_like(
  * - `input`: gives shape and dense layout.
  * - `device`: of the result; default: `input`'s.
  * - returns: a tensor of `input`'s shape.
- * - errors: `FLAM_ERROR_DTYPE` where `requires_grad` is set and the dtype is not floating point.
+ * - errors: `FLAM_ERROR_DTYPE` where `requires_grad` is set and the dtype is a whole one or bool.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_ones_like(

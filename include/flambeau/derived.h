@@ -1757,7 +1757,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fmod_i64_(flam_tensor *input, in
 /** In-place form of `flam_pow`: `input` to the power of `exponent`, elementwise.
  *
  * - `input`: any shape and dtype.
- * - `exponent`: shape that broadcasts with `input`'s; any dtype.
+ * - `exponent`: shape that broadcasts with `input`'s; any dtype; of complex numbers a whole
+ *   number or half of 1 or -1.
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number,
@@ -1769,7 +1770,8 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_pow_(
 /** `flam_pow` into an existing tensor.
  *
  * - `input`: any shape and dtype.
- * - `exponent`: shape that broadcasts with `input`'s; any dtype.
+ * - `exponent`: shape that broadcasts with `input`'s; any dtype; of complex numbers a whole
+ *   number or half of 1 or -1.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
@@ -3896,7 +3898,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_neg_out(const flam_tensor *input, 
 
 /** In-place form of `flam_sign`: -1, 0 or 1 by the sign of each element; NaN stays NaN.
  *
- * - `input`: any shape and dtype.
+ * - `input`: any shape; any dtype but complex ones, of which `flam_sgn` is.
  * - returns: `input` itself, without another count.
  * - errors: none beyond those of every operation.
  */
@@ -3904,7 +3906,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sign_(flam_tensor *input);
 
 /** `flam_sign` into an existing tensor.
  *
- * - `input`: any shape and dtype.
+ * - `input`: any shape; any dtype but complex ones, of which `flam_sgn` is.
  * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: none beyond those of every operation.

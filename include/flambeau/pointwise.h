@@ -16,7 +16,7 @@ extern "C" {
 /** Absolute value elementwise; its slope at 0 is 0.
  *
  * - `input`: any shape; any dtype but bool.
- * - returns: shape and dtype of `input`.
+ * - returns: shape and dtype of `input`; of complex numbers their parts' dtype.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("torch Tensor torch.absolute Tensor.absolute")
@@ -42,11 +42,11 @@ FLAM_API flam_tensor *flam_positive(const flam_tensor *input);
 
 /** -1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
  *
- * - `input`: any shape and dtype.
+ * - `input`: any shape; any dtype but complex ones, of which `flam_sgn` is.
  * - returns: shape and dtype of `input`.
  * - errors: none beyond those of every operation.
  */
-FLAM_TORCH("torch Tensor torch.sgn Tensor.sgn")
+FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_sign(const flam_tensor *input);
 
 /** `e^x` elementwise.

@@ -119,8 +119,9 @@ void load_state_dict(Module& root, const State& state, bool strict) {
 }
 
 void move_to(Module& root, Device device, Dtype dtype, bool non_blocking) {
-  check(dtype == Dtype::none || is_floating(dtype), Code::dtype,
-        "nn.Module.to only accepts floating point dtypes, but got desired dtype=", name_of(dtype));
+  check(dtype == Dtype::none || is_differentiable(dtype), Code::dtype,
+        "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=",
+        name_of(dtype));
   // All copies are made before anything changes, so that a failure leaves the module where it was.
   GradMode no_grad(false);
   std::vector<std::pair<Tensor, Tensor>> moves;
@@ -156,8 +157,8 @@ void zero_grad(Module& root, bool set_to_none) {
 
 void set_requires_grad(Module& root, bool requires_grad) {
   each_parameter(root, [&](const std::string& path, const Tensor& t) {
-    check(!requires_grad || is_floating(t.dtype()), Code::dtype, "parameter ", path, " is ",
-          name_of(t.dtype()), ": only floating point tensors can require gradients");
+    check(!requires_grad || is_differentiable(t.dtype()), Code::dtype, "parameter ", path, " is ",
+          name_of(t.dtype()), ": only floating point and complex tensors can require gradients");
   });
   each_parameter(root, [&](const std::string&, const Tensor& t) {
     autograd_data(t).requires_grad = requires_grad;

@@ -45,7 +45,8 @@ Tensor complex_of(const Tensor& pairs) {
   sizes.pop_back();
   strides.pop_back();
   for (size_t i = 0; i < sizes.size(); ++i) {
-    need(strides[i] % 2 == 0, "a stride divisible by 2 for all but last dimension");
+    need(sizes[i] <= 1 || strides[i] % 2 == 0,
+         "a stride divisible by 2 for all but last dimension");
     strides[i] /= 2;
   }
   need(pairs.offset() % 2 == 0, "a storage_offset divisible by 2");

@@ -1,6 +1,6 @@
 // Complex numbers as what lies in memory: pairs of reals. Kernels compute in reals alone, so that
 // everything below operations sees a complex tensor through one of these aliases. Autograd does not
-// see them: ops/elementwise/complex.cc makes the differentiable ones.
+// see them: ops/shape/view_complex.cc makes the differentiable ones.
 #pragma once
 #include "tensor/tensor.h"
 

@@ -107,7 +107,7 @@ RULES = (
     Rule(r"\bradix_(keys|write)_kernel<", "kernels/sort/sort", registers=64),
     # Sums are kept in doubles; two blocks of whichever fit with 128 registers.
     Rule(
-        r"\bscan_pieces_kernel<\S*Join\w+, (float|double|\S*Half|\S*BFloat16|int|short), (true|false)>",
+        r"\bscan_pieces_kernel<\S*Join\w+, (float|double|\S*Half|\S*BFloat16|int|short), \w+>",
         "kernels/scan/scan",
         registers=64,
         shared=64,

@@ -244,8 +244,8 @@ __global__ void scan_misled_kernel(ScanArgs a, ScanCut cut, const ScanType<T>* t
 template <class J, class T, bool Writes, class A>
 __device__ A scan_column(const ScanArgs& a, int64_t line, int64_t first, int64_t end, A before) {
   const int64_t down = a.backwards ? -a.inner : a.inner, outer = line / a.inner;
-  int64_t at = (outer * a.n + (a.backwards ? a.n - 1 - first : first)) * a.inner + line -
-               outer * a.inner;
+  int64_t at =
+      (outer * a.n + (a.backwards ? a.n - 1 - first : first)) * a.inner + line - outer * a.inner;
   for (int64_t i = first; i < end; ++i, at += down) {
     const T value = load_global(reinterpret_cast<const T*>(a.in) + at);
     before = J::join(before, A(load(&value)));

@@ -212,7 +212,12 @@ Tensor pow(T x, T exponent, Into into) {
   if (!number || e != std::floor(e) || e > most)
     fail_type(promote(x.dtype(), exponent.dtype()), "pow with such an exponent");
   Call c{op::pow.to(into), {x}};  // squares of squares
-  Tensor y = e == 0 ? ones_like(x) : Tensor(), square = x;
+  if (e == 0) {
+    auto none = [](T dy) { return zeros(dy.sizes(), dy.dtype(), dy.device()); };
+    return c.track(ones_like(x), Adjoint<"PowBackward0", decltype(none)>{none});
+  }
+  const bool over = into.destination && !into.destination->is_out();  // what gradients will read
+  Tensor y, square = over ? clone(x) : x;
   for (auto rest = uint64_t(e); rest; rest /= 2) {
     if (rest % 2) y = y ? mul(y, square, {}) : square;
     if (rest > 1) square = mul(square, square, {});
@@ -224,8 +229,12 @@ Tensor pow(T x, T exponent, Into into) {
 
 Tensor exp(T x, Into into) {
   const auto forward = [](T z) {
+    // Of real numbers all is real, and of minus infinity all is 0, whatever infinity times 0 is.
     const Tensor length = ops::exp(part_of(z, 0)), direction = part_of(z, 1);
-    return complex(ops::mul(length, cos(direction)), ops::mul(length, sin(direction)));
+    const Tensor none = ops::eq(length, num(0.0)), straight = ops::eq(direction, num(0.0));
+    const Tensor re = where(logical_or(none, straight), length, ops::mul(length, cos(direction)));
+    const Tensor im = where(none, length, ops::mul(length, sin(direction)));
+    return complex(re, where(straight, direction, im));
   };
   return by_result<"ExpBackward0">(op::exp.to(into), x, forward,
                                    [](T dy, T y) { return mul(dy, conj_physical(y), {}); });

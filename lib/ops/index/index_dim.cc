@@ -117,7 +117,8 @@ Tensor times(double alpha, const Tensor& source) {
   if (alpha == 1) return source;
   const GradMode off(false);
   check_factor("alpha", alpha, source.dtype());
-  const Tensor factor = is_floating(source.dtype()) ? num(alpha) : num(int64_t(alpha));
+  const bool whole = !is_differentiable(source.dtype());
+  const Tensor factor = whole ? num(int64_t(alpha)) : num(alpha);
   return to(mul(source, factor), source.device(), source.dtype());
 }
 

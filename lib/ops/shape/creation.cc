@@ -28,7 +28,7 @@ Tensor created(Tensor t, bool requires_grad) {
 
 // A number lies on the host or beside what it fills; from elsewhere it comes by way of the host.
 void fill_from(const Tensor& t, const Tensor& value) {
-  check_fits(value, t.dtype());
+  if (value.is_wrapped_number()) check_fits(value, t.dtype());
   run_cast(t, value.device() == t.device() ? value : to_device(value, kCpu, false));
 }
 
@@ -142,7 +142,7 @@ Tensor fill_(const Tensor& x, const Tensor& value) {
   check(value.dim() == 0, Code::shape,
         "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
         " dimensions.");
-  check_fits(value, x.dtype());
+  if (value.is_wrapped_number()) check_fits(value, x.dtype());  // a tensor is cast
   const Tensor once = value.is_wrapped_number() ? without_repeats(x) : Tensor();
   if (once) {
     copy_(once, value, false);

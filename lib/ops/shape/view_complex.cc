@@ -30,7 +30,8 @@ template <class F> Tensor recorded(const Op& name, Tensor v, const Tensor& x, F&
 
 Tensor pairs_as_complex(const Tensor& pairs) {
   bool fits = pairs.strides().back() == 1 && pairs.offset() % 2 == 0;
-  for (size_t i = 0; i + 1 < pairs.strides().size(); ++i) fits &= pairs.strides()[i] % 2 == 0;
+  for (size_t i = 0; i + 1 < pairs.strides().size(); ++i)
+    fits &= pairs.sizes()[i] <= 1 || pairs.strides()[i] % 2 == 0;
   return view_as_complex(fits ? pairs : pairs.is_contiguous() ? clone(pairs) : contiguous(pairs));
 }
 

@@ -1,0 +1,69 @@
+"""Complex numbers where the plain formula would be wrong: infinite parts, factors that are no whole
+numbers, values that do not fit, powers in place, views of sizes of 1."""
+
+import cmath
+import math
+
+import flambeau as torch
+import pytest
+
+
+@pytest.mark.parametrize(
+    "z",
+    [complex(100, 0), complex(math.inf, 0), complex(-math.inf, 1), complex(-math.inf, math.inf)],
+)
+def test_exp_of_large_numbers_is_no_nan(device, z):
+    got = torch.tensor([z], dtype=torch.complex64, device=device).exp().item()
+    if z.real > 0:
+        assert got.real == math.inf and got.imag == 0
+    else:
+        assert got == 0
+
+
+def test_exp_is_cmaths(device):
+    z = [complex(a, b) for a in (-3.0, 0.0, 2.5) for b in (-4.0, 0.0, 1.0)]
+    got = torch.tensor(z, dtype=torch.complex128, device=device).exp().tolist()
+    assert all(cmath.isclose(g, cmath.exp(w), rel_tol=1e-12) for g, w in zip(got, z))
+
+
+def test_index_add_takes_a_fraction(device):
+    z = torch.tensor([1 + 2j, 3j], dtype=torch.complex64, device=device)
+    at = torch.tensor([0, 1], device=device)
+    assert torch.zeros(2, dtype=torch.complex64, device=device).index_add(
+        0, at, z, alpha=0.5
+    ).tolist() == [0.5 + 1j, 1.5j]
+
+
+def test_reals_refuse_a_complex_number_that_is_a_tensor(device):
+    x, number = torch.zeros(3, device=device), torch.tensor(1j, device=device)
+    mask = torch.tensor([True, False, True], device=device)
+    at = torch.tensor([0], device=device)
+    for write in (
+        lambda: x.masked_fill(mask, number),
+        lambda: x.index_fill(0, at, number),
+        lambda: x.scatter(0, at, number),
+        lambda: x.__setitem__(mask, number),
+    ):
+        with pytest.raises(RuntimeError):
+            write()
+    assert x.tolist() == [0, 0, 0]
+
+
+def test_powers_in_place_keep_what_gradients_read(device):
+    leaf = torch.tensor([1 + 2j], dtype=torch.complex128, device=device, requires_grad=True)
+    a = leaf * 1j
+    a.pow_(2)
+    a.real.sum().backward()
+    want = torch.tensor([1 + 2j], dtype=torch.complex128, device=device, requires_grad=True)
+    ((want * 1j) ** 2).real.sum().backward()
+    assert leaf.grad.tolist() == want.grad.tolist() != [0]
+
+
+def test_the_power_0_has_no_slope(device):
+    z = torch.tensor([1 + 2j], dtype=torch.complex64, device=device, requires_grad=True)
+    (z**0).abs().sum().backward()
+    assert z.grad.tolist() == [0]
+
+
+def test_strides_of_sizes_of_1_may_be_odd(device):
+    assert torch.view_as_complex(torch.zeros(1, 3, device=device)[:, :2]).tolist() == [0]
