@@ -18,13 +18,14 @@ def by_own_way(rank, size):
     from flambeau.distributed.distributed_c10d import _get_default_store
     from flambeau.distributed.rendezvous import register_rendezvous_handler, rendezvous
 
-    store, *numbers = next(rendezvous("env://"))
+    (store, *numbers), met = next(rendezvous("env://")), []
     assert numbers == [rank, size] and next(dist.rendezvous("env://"))[1:] == (rank, size)
 
     def here(url, **options):
         assert url.endswith(f"rank={rank}&world_size={size}"), url
         assert options["timeout"] == datetime.timedelta(seconds=50)
-        yield dist.PrefixStore("here", store), rank, size
+        met.append(dist.PrefixStore("here", store))
+        yield met[0], rank, size
 
     register_rendezvous_handler("here", here)
     with pytest.raises(RuntimeError, match="here:// already registered"):
@@ -38,6 +39,7 @@ def by_own_way(rank, size):
     x = torch.full((2,), float(rank + 1))
     dist.all_reduce(x)
     shared = _get_default_store()
+    assert met[0].timeout == limit  # the handler gave it none
     shared.set(str(rank), str(rank))
     seen = [shared.get(str(r)).decode() for r in range(size)]
     options = dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)
@@ -54,6 +56,32 @@ def test_a_way_of_the_program():
     found = ranks.values(by_own_way, 2)
     assert [one[:2] for one in found] == [[[3.0, 3.0], ["0", "1"]]] * 2
     assert sorted(taken for *_, taken in found) == ["0", "1"]
+
+
+def test_a_restarted_job_meets_anew(launch):
+    """Rank 1 of the first start ends when rank 0 has left its keys in the launcher's store."""
+    job = launch(
+        """
+from datetime import timedelta
+import flambeau as torch
+import flambeau.distributed as dist
+store, rank, size = next(dist.rendezvous("env://"))
+if attempt == 0 and rank == 1:
+    store.wait(["here/0"])
+    sys.exit(3)
+say("left", store.check([f"here/{rank}"]))
+store.set(f"here/{rank}", "")
+dist.init_process_group("gloo", store=store, rank=rank, world_size=size,
+                        timeout=timedelta(seconds=15))
+x = torch.ones(1)
+dist.all_reduce(x)
+say("sum", x.item())
+dist.destroy_process_group()
+""",
+        *("--nproc-per-node", "2", "--max-restarts", "1"),
+    )
+    job.done(0)
+    assert job.said("left", 3) == [False] * 3 and job.said("sum", 2) == [2.0] * 2
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,7 @@ from ._group import (
 )
 from ._interrupt import hear
 from ._meeting import met
-
-own_ways = {}  # of programs: by the scheme of an init_method `rendezvous`, see there
+from .rendezvous import own_schemes, rendezvous
 
 
 def _host_of(store):
@@ -99,9 +98,9 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
     limit, device = seconds(timeout), _bound(device_id)
     if given == "mpi":
         _mpi.look_beside_python()
-    own_way = own_ways.get((init_method or "").partition("://")[0])
-    if own_way is not None:
-        store, rank, world_size = next(own_way(init_method, rank, world_size, timeout=timeout))
+    if (init_method or "").partition("://")[0] in own_schemes:
+        store, rank, world_size = next(rendezvous(init_method, rank, world_size, timeout=timeout))
+        store.set_timeout(timeout)
     if store is None:
         init_method = init_method or "env://"
         handle = _found(init_method, given, limit, int(rank), int(world_size))

@@ -9,8 +9,7 @@ import types
 from urllib.parse import parse_qsl, urlencode, urlparse, urlunparse
 
 from ._group import default_pg_timeout
-from ._start import own_ways
-from ._stores import FileStore, TCPStore
+from ._stores import FileStore, PrefixStore, TCPStore
 
 __all__ = ["register_rendezvous_handler", "rendezvous"]
 
@@ -20,7 +19,8 @@ def register_rendezvous_handler(scheme, handler):
     (store, rank, world_size)."""
     if scheme in _ways:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
-    _ways[scheme], own_ways[scheme] = handler, rendezvous
+    _ways[scheme] = handler
+    own_schemes.add(scheme)
 
 
 def rendezvous(url, rank=-1, world_size=-1, **kwargs):
@@ -66,11 +66,14 @@ def _variable(name):
 
 
 def _store(host, port, rank, size, timeout):
-    """That of the launcher where it keeps one there; else the first rank's."""
+    """That of the launcher where it keeps one there, which has the keys of former starts of the
+    job, too; else the first rank's."""
     launched = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     address = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
     if launched and address == (host, str(port)):
-        return TCPStore(host, port, size, False, timeout)
+        start = os.environ.get("TORCHELASTIC_RESTART_COUNT") or "0"
+        kept = TCPStore(host, port, size, False, timeout)
+        return PrefixStore(f"/worker/attempt_{start}", kept)
     return TCPStore(host, port, size, rank == 0, timeout, multi_tenant=True)
 
 
@@ -104,6 +107,7 @@ def _file(url, **_):
 
 
 _ways = {"tcp": _tcp, "env": _env, "file": _file}
+own_schemes = set()  # those that a program has registered
 
 
 class _Module(types.ModuleType):
