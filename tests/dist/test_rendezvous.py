@@ -5,6 +5,7 @@ import collections
 import datetime
 import importlib
 import threading
+import time
 
 import pytest
 
@@ -160,6 +161,73 @@ def test_queues(kind, tmp_path):
     assert store.queue_pop("q") == b"late" and store.queue_len("q") == 0
     with pytest.raises(NotImplementedError, match="num_keys"):
         store.list_keys()
+
+
+@pytest.mark.parametrize("block", [True, False])
+def test_a_queue_whose_entry_another_takes_meanwhile_is_not_empty(monkeypatch, block):
+    import flambeau.distributed as dist
+
+    store = dist.HashStore()
+    other, look = store.clone(), store._last_taken
+    for value in "ab":
+        store.queue_push("q", value)
+
+    def slowly(key):
+        found = look(key)
+        monkeypatch.undo()
+        assert other.queue_pop("q") == b"a"
+        return found
+
+    monkeypatch.setattr(store, "_last_taken", slowly, raising=False)
+    began = time.monotonic()
+    assert store.queue_pop("q", block) == b"b" and time.monotonic() - began < 0.4
+
+
+def test_takers_that_do_not_wait_leave_nothing(tmp_path):
+    import flambeau.distributed as dist
+
+    store, left, taken = store_of("tcp", tmp_path), [], []
+    for n in range(200):
+        store.queue_push("q", str(n))
+
+    def take(own):
+        try:
+            while True:
+                taken.append(own.queue_pop("q", block=False))
+        except dist.QueueEmptyError:
+            left.append(own.queue_len("q"))
+
+    threads = [threading.Thread(target=take, args=(store.clone(),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert left == [0] * 4 and sorted(map(int, taken)) == list(range(200))
+
+
+def test_a_push_that_does_not_end_is_passed_over(monkeypatch):
+    import flambeau.distributed as dist
+
+    monkeypatch.setattr("flambeau.distributed._queues._LATE", 0.2)
+    store = dist.HashStore()
+    store.add("q/queue/pushed", 1)  # a process died here
+    store.queue_push("q", b"behind")
+    assert store.queue_len("q") == 2 and store.queue_pop("q", block=False) == b"behind"
+    stopped, number = store.clone(), store.add
+
+    def late(key, amount):  # a process that was stopped for longer
+        found = number(key, amount)
+        monkeypatch.undo()
+        monkeypatch.setattr("flambeau.distributed._queues._LATE", 0.2)
+        with pytest.raises(dist.QueueEmptyError):
+            store.queue_pop("q", block=False)
+        return found
+
+    monkeypatch.setattr(stopped, "add", late, raising=False)
+    stopped.queue_push("q", "late")
+    assert store.queue_pop("q") == b"late" and store.queue_len("q") == 0
+    with pytest.raises(TypeError, match="queue_push: expected the value as a str or bytes"):
+        store.queue_push("q", 5)
 
 
 def test_levels(monkeypatch):

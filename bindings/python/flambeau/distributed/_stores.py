@@ -16,7 +16,7 @@ from .._errors import (
     exception_of,
 )
 from .._gen import api
-from ._queues import Queues
+from ._queues import Queues, bytes_of
 
 _PART = 0.5  # seconds without a look at Python's signals
 _DEFAULT = datetime.timedelta(seconds=300)
@@ -39,15 +39,6 @@ def _keys(what, keys):
     if isinstance(keys, (str, bytes)):
         raise TypeError(f"{what}: expected a list of keys, but got {type(keys).__name__}")
     return [_key(what, key) for key in keys]
-
-
-def _bytes(what, value):
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
-    kind = type(value).__name__
-    raise TypeError(f"{what}: expected the value as a str or bytes, but got {kind}")
 
 
 def _of(tensor):
@@ -88,7 +79,7 @@ class Store(Queues):
 
     def set(self, key, value):
         """Gives a key a value, a str or bytes."""
-        api.store_set(self._table(), _key("set", key), _bytes("set", value))
+        api.store_set(self._table(), _key("set", key), bytes_of("set", value))
 
     def get(self, key):
         """The value of a key as bytes, which is waited for."""
@@ -100,7 +91,7 @@ class Store(Queues):
 
     def append(self, key, value):
         """Adds to the end of a key's value."""
-        api.store_append(self._table(), _key("append", key), _bytes("append", value))
+        api.store_append(self._table(), _key("append", key), bytes_of("append", value))
 
     def add(self, key, amount):
         """Adds to the number that a key holds, at first 0, and returns the sum."""
@@ -109,8 +100,8 @@ class Store(Queues):
     def compare_set(self, key, expected_value, desired_value):
         """Sets the key where it has the expected value, or where it has none and that is empty; the
         value that it has then."""
-        expected = _bytes("compare_set", expected_value)
-        desired = _bytes("compare_set", desired_value)
+        expected = bytes_of("compare_set", expected_value)
+        desired = bytes_of("compare_set", desired_value)
         key = _key("compare_set", key)
         return _of(api.store_compare_set(self._table(), key, expected, desired))
 
@@ -164,9 +155,6 @@ class Store(Queues):
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, _store=api.store_clone(self._table()))
         return other
-
-    def _waiting(self, attempt):
-        return _by_parts(self.timeout.total_seconds(), CollectiveTimeoutError, attempt)
 
     def __repr__(self):
         return super().__repr__() if self._store is None else api.store_describe(self._store)
