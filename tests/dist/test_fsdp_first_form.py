@@ -137,18 +137,21 @@ def by_machine(rank, size):
             losses.append(loss.item())
     os.environ["LOCAL_WORLD_SIZE"] = "3"
     uneven = message(lambda: FSDP(mlp(torch), None, Strategy.HYBRID_SHARD), ValueError)
+    os.environ["LOCAL_WORLD_SIZE"] = "2211"[rank]
+    unlike = message(lambda: FSDP(mlp(torch), None, Strategy.HYBRID_SHARD), ValueError)
     del os.environ["LOCAL_WORLD_SIZE"]
     unknown = message(lambda: FSDP(mlp(torch), None, Strategy.HYBRID_SHARD), ValueError)
     dist.destroy_process_group()
-    return [shares, losses, uneven, unknown]
+    return [shares, losses, uneven, unlike, unknown]
 
 
 def test_parts_on_the_ranks_of_a_machine():
     found = ranks.values(by_machine, 4, LOCAL_WORLD_SIZE="2")
-    for rank, (shares, losses, uneven, unknown) in enumerate(found):
+    for rank, (shares, losses, uneven, unlike, unknown) in enumerate(found):
         assert shares == [6 - rank % 2, [[0, 1], [2, 3]]]  # of 11 rows
         assert losses[:3] == pytest.approx(losses[3:], rel=1e-5)
-        assert "there are 4 ranks and 3 ranks on this machine" in uneven
+        assert "there are 4 ranks and 3 ranks on a machine" in uneven
+        assert "there are 4 ranks and 1 or 2 ranks on a machine" in unlike
         assert "no LOCAL_WORLD_SIZE in the environment" in unknown
 
 

@@ -227,17 +227,24 @@ def _mesh(strategy, group, mesh, module, device_id):
 
 
 def _of_machines(strategy, kind):
-    """The mesh whose lines are the ranks of one machine each, as the launcher has put them."""
+    """The mesh whose lines are the ranks of one machine each, as the launcher has put them. Ranks
+    tell each other of how many their machine has: who made other groups than they would wait."""
     size, gpus = world().size(), cuda.device_count() if kind == "cuda" else 0
-    own = int(os.environ.get("LOCAL_WORLD_SIZE") or gpus)
-    if own < 1 or size % own:
-        said = f"{own} ranks on this machine" if own else "no LOCAL_WORLD_SIZE in the environment"
+    said = os.environ.get("LOCAL_WORLD_SIZE") or str(gpus)
+    own = tensor([int(said) if said.isdecimal() else 0], device=carrier(world()))
+    found = [empty_like(own) for _ in range(size)]
+    all_gather(found, own)
+    machines = sorted({int(one) for one in found})
+    parts = machines[0]
+    if len(machines) > 1 or parts < 1 or size % parts:
+        said = " or ".join(map(str, machines)) + " ranks on a machine"
+        said = said if machines[-1] > 0 else "no LOCAL_WORLD_SIZE in the environment"
         raise ValueError(
             f"{strategy} without a device_mesh puts parts on the ranks of a machine, all of which "
             f"have alike many; there are {size} ranks and {said}. The launcher sets "
             "LOCAL_WORLD_SIZE; or give device_mesh=init_device_mesh(device, (copies, parts))"
         )
-    return init_device_mesh(kind, (size // own, own), mesh_dim_names=_NAMES)
+    return init_device_mesh(kind, (size // parts, parts), mesh_dim_names=_NAMES)
 
 
 def _of_pair(parts, copies, kind):
