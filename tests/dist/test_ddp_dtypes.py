@@ -78,6 +78,50 @@ def train(rank, size):
     return found
 
 
+def recompute(rank, size):
+    """Gradients of a step whose parts are computed again in backward, beside one without that."""
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.nn.parallel.distributed import _MixedPrecision
+    from flambeau.utils.checkpoint import checkpoint
+
+    class Net(torch.nn.Module):
+        def __init__(self, way):
+            super().__init__()
+            self.net, self.way = net_of(torch), way
+
+        def forward(self, x):
+            first = lambda x: self.net[1](self.net[0](x))
+            if self.way is None:
+                return self.net[2](first(x))
+            if self.way == "nested":
+                part = lambda x: checkpoint(first, x, use_reentrant=False)
+                return checkpoint(lambda x: self.net[2](part(x)), x, use_reentrant=False)
+            again = checkpoint(first, x, use_reentrant=self.way)
+            return checkpoint(self.net[2], again, use_reentrant=self.way)
+
+    dist.init_process_group("gloo")
+    x, found = torch.randn(5, 6, generator=torch.Generator().manual_seed(rank)), []
+    for way in None, False, True, "nested":
+        precision = _MixedPrecision(torch.bfloat16)
+        ddp = torch.nn.parallel.DistributedDataParallel(Net(way), mixed_precision=precision)
+        seen, kept = [], list(ddp.parameters())
+        ddp.module.net[0].register_forward_hook(
+            lambda module, given, out, seen=seen: seen.append(out.dtype is torch.bfloat16)
+        )
+        ddp(x.clone().requires_grad_()).float().square().sum().backward()
+        assert seen == ([True] if way is None else [True] * (3 if way == "nested" else 2))
+        assert all(a is b for a, b in zip(ddp.parameters(), kept, strict=True))
+        found.append([p.grad for p in kept if p.requires_grad])
+    dist.destroy_process_group()
+    return [[torch.equal(a, b) for a, b in zip(found[0], one)] for one in found]
+
+
+def test_recomputation_has_the_copies():
+    for found in ranks.values(recompute, 2):
+        assert found == [[True] * 3] * 4
+
+
 def test_gradients_are_those_of_the_dtypes():
     for found in ranks.values(train, 2):
         assert found == {name: [True] * 4 for name in WAYS}

@@ -15,6 +15,7 @@ from .._deprecated import warn
 from .._errors import CheckpointError
 from .._gen import api
 from .._on_demand import during as _during
+from .._recomputed import blocks_around, inside
 from .._scope import Opened
 from .._tensor import Tensor
 from ..amp.autocast_mode import (
@@ -72,7 +73,7 @@ class _Again:
     """A call whose tensors were taken out: the library keeps those and hands them in again."""
 
     def __init__(self, function, args, kwargs, context):
-        self.function, self.context = function, context
+        self.function, self.context, self.blocks = function, context, blocks_around()
         given = *args, *kwargs.values()
         self.tensors = [a for a in given if isinstance(a, Tensor)]
         places = iter(range(len(self.tensors)))
@@ -90,7 +91,7 @@ class _Again:
     def run(self, tensors):
         values = [r if s is None else tensors[s] for s, r in zip(self.slots, self.rest)]
         n = len(values) - len(self.names)
-        with self.context:
+        with inside(self.blocks), self.context:
             self.function(*values[:n], **dict(zip(self.names, values[n:])))
 
 
@@ -263,7 +264,7 @@ def set_device_states(devices, states, *, device_type=None):
 
 
 class _Surroundings:
-    """Autocast and random numbers as a forward found them, to be entered again."""
+    """Autocast, random numbers and blocks as a forward found them, to be entered again."""
 
     def __init__(self, preserve, args):
         self.autocast = [
@@ -271,6 +272,7 @@ class _Surroundings:
             for kind in ("cpu", "cuda")
         ]
         self.states = (random.get_rng_state(), *get_device_states(*args)) if preserve else None
+        self.blocks = blocks_around()
 
     @contextlib.contextmanager
     def again(self):
@@ -282,6 +284,7 @@ class _Surroundings:
                 set_device_states(devices, states)
             for kind, dtype, enabled, cached in self.autocast:
                 stack.enter_context(autocast(kind, dtype, enabled, cached))
+            stack.enter_context(inside(self.blocks))
             yield
 
 

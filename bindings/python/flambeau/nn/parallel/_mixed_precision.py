@@ -3,10 +3,11 @@ another dtype, gradients that are reduced in one of their own, and whole paramet
 optimizer. The copies are recorded as casts, so that gradients come back in the parameters'
 dtype."""
 
-import contextlib
 import dataclasses
+import threading
 
 from ... import distributed as dist
+from ..._recomputed import around_recomputation
 from ...distributed.utils import _cast_forward_inputs
 from . import _buckets
 
@@ -50,23 +51,40 @@ def cast(ddp, args, kwargs):
     return _cast_forward_inputs(ddp.mixed_precision.param_dtype, *args, **kwargs)
 
 
-@contextlib.contextmanager
 def lowered(ddp):
     """A block in which the module has the copies in the place of its parameters; what stands in
-    several places, in all of them."""
-    dtype, copies, before = ddp.mixed_precision.param_dtype, {}, []
-    try:
-        for path, module in ddp.module.named_modules() if dtype is not None else ():
-            for name, p in module._parameters.items():
-                full = f"{path}.{name}" if path else name
-                if p is None or full in ddp.parameters_to_ignore or not p.is_floating_point():
-                    continue
-                if p not in copies:
-                    copies[p] = p.to(dtype)
-                before.append((module._parameters, name, p))
-        for parameters, name, p in before:
-            parameters[name] = copies[p]
-        yield
-    finally:
-        for parameters, name, p in before:
-            parameters[name] = p
+    several places, in all of them. Recomputations in backward enter it again."""
+    dtype, copies, places = ddp.mixed_precision.param_dtype, {}, []
+    for path, module in ddp.module.named_modules() if dtype is not None else ():
+        for name, p in module._parameters.items():
+            full = f"{path}.{name}" if path else name
+            if p is None or full in ddp.parameters_to_ignore or not p.is_floating_point():
+                continue
+            if p not in copies:
+                copies[p] = p.to(dtype)
+            places.append((module._parameters, name, copies[p]))
+    return around_recomputation(_Lowered(places))
+
+
+class _Lowered:
+    """Puts copies into dictionaries of parameters; several that are in it at a time, such as
+    backward's threads, have them until the last one leaves."""
+
+    def __init__(self, places):
+        self._places, self._inside, self._lock = places, 0, threading.Lock()
+
+    def __enter__(self):
+        with self._lock:
+            if self._inside == 0:
+                self._before = [parameters[name] for parameters, name, _ in self._places]
+                for parameters, name, copy in self._places:
+                    parameters[name] = copy
+            self._inside += 1
+
+    def __exit__(self, *_):
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for (parameters, name, _), p in zip(self._places, self._before):
+                    parameters[name] = p
+                del self._before
