@@ -9,6 +9,8 @@ from tests.dist import ranks
 def counted(rank, size):
     import flambeau as torch
     import flambeau.distributed as dist
+    from flambeau._gen import api
+    from flambeau.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
     from flambeau.distributed.fsdp import fully_shard
     from flambeau.distributed.tensor import Partial, Replicate, Shard, distribute_tensor
     from flambeau.distributed.tensor.debug import CommDebugMode, visualize_sharding
@@ -46,6 +48,28 @@ def counted(rank, size):
     with mode:
         ddp(x).sum().backward()
     count("ddp")
+    with mode:
+        ddp(x).sum().backward()
+        dist.reset_summary()
+        ddp(x).sum().backward()
+        assert mode.get_total_counts() == 2
+        dist.all_reduce(x)
+    count("ddp, counted anew inside")
+    hooked = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 2))
+    hooked.register_comm_hook(None, allreduce_hook)
+    hooked(x).sum().backward()
+    with mode:
+        hooked(x).sum().backward()
+        ddp(x).sum().backward()
+    count("ddp with a hook, and without")
+    before = dict(vars(api))
+    with mode:
+        dist.all_reduce(x)
+        with mode:
+            dist.all_reduce(x)
+        dist.all_reduce(x)
+    assert vars(api) == before
+    count("inside of itself")
     shared = fully_shard(torch.nn.Linear(4, 2), mesh=mesh)
     with mode:
         shared(x).sum().backward()
@@ -79,6 +103,9 @@ def test_collectives_are_counted():
             "distribute": {"broadcast": 1},
             "dtensor": {"all_gather_into_tensor": 1, "all_reduce": 1},
             "ddp": {"all_reduce": 1},
+            "ddp, counted anew inside": {"all_reduce": 3},
+            "ddp with a hook, and without": {"all_reduce": 2},
+            "inside of itself": {"all_reduce": 2},
             "fully_shard": {"all_gather_into_tensor": 1, "reduce_scatter_tensor": 1},
             "raised": {"all_reduce": 1},
         }

@@ -1,10 +1,12 @@
 """What communication has cost this process so far, counted by the library: a table that prints
 itself, with its figures."""
 
+import contextlib
 import dataclasses
 import json
 
 from .._gen import api
+from .._thread_state import ThreadState
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +67,24 @@ class Summary:
     def ddp_hidden_share(self):
         """Of the reductions of DistributedDataParallel's gradients, how much backward hid."""
         return self._share(True)
+
+
+_state = ThreadState(in_hook=False)
+
+
+@contextlib.contextmanager
+def in_hook():
+    """A block of a communication hook, whose collectives are counted as DDP's."""
+    before, _state.in_hook = _state.in_hook, True
+    try:
+        yield
+    finally:
+        _state.in_hook = before
+
+
+def is_in_hook():
+    """Whether the calling thread is in such a block."""
+    return _state.in_hook
 
 
 def summary():

@@ -7,6 +7,7 @@ from ..._call import _fast, _raise
 from ..._callbacks import DROP_SECOND, given_away, guarded, keep, table, value_of
 from ..._tensor import Tensor
 from ...distributed._grad_bucket import GradBucket
+from ...distributed._summary import in_hook
 from ...futures import Future
 
 
@@ -15,7 +16,8 @@ from ...futures import Future
 @guarded("flam_py_ddp_hook_begin")
 def _begin(user, bucket, buffer, out_pending):
     module, state, hook = value_of(user)
-    future = hook(state, GradBucket(module()._ddp, bucket))
+    with in_hook():
+        future = hook(state, GradBucket(module()._ddp, bucket))
     if not isinstance(future, Future):
         raise TypeError(
             "a communication hook must return a torch.futures.Future of a tensor, got "
@@ -27,7 +29,8 @@ def _begin(user, bucket, buffer, out_pending):
 
 @guarded("flam_py_ddp_hook_finish")
 def _finish(user, pending, out_reduced):
-    value = value_of(pending).wait()
+    with in_hook():
+        value = value_of(pending).wait()
     if isinstance(value, (list, tuple)) and len(value) == 1:
         value = value[0]
     if not isinstance(value, Tensor):

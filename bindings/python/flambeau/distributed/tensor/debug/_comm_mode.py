@@ -1,17 +1,18 @@
 """`CommDebugMode`: how many collectives a block called. They are counted where the package calls
 the library, so that those of every layer above are there: of the program, of DTensors and of
 sharded modules. Reductions of DistributedDataParallel's gradients are the library's own, which
-counts them over all backends but NCCL."""
+counts them over all backends but NCCL; a hook of the program's that reduces them is counted as any
+call, and taken from what the library says."""
 
 import collections
 import functools
 import threading
 
-from .... import ops
+from .... import _refused, ops
 from ...._errors import UnsupportedError
 from ...._gen import api
 from ...._on_demand import during
-from ..._summary import summary
+from ..._summary import is_in_hook, summary
 
 # A call of the library's, its name as a functional collective, and torch's names of its other
 # forms.
@@ -69,20 +70,27 @@ class CommDebugMode:
 
     def __init__(self):
         self.comm_counts = collections.defaultdict(int)
-        self._lock = threading.Lock()
+        self._lock, self._depth = threading.Lock(), 0
 
     def __enter__(self):
-        self.comm_counts.clear()
-        counting = {f"group_{call}": self._counting(call) for call in _KEYS}
-        self._gradients = _of_gradients()
-        self._block = during(vars(api), **counting)
-        self._block.__enter__()
+        """Begins to count anew, also inside of a block of the same object; each is counted once."""
+        with self._lock:
+            self.comm_counts.clear()
+            self._gradients, self._of_hooks = _of_gradients(), collections.Counter()
+        if self._depth == 0:
+            counting = {f"group_{call}": self._counting(call) for call in _KEYS}
+            counting["communication_reset"] = self._kept(api.communication_reset)
+            self._block = during(vars(api), **counting)
+            self._block.__enter__()
+        self._depth += 1
         return self
 
     def __exit__(self, *problem):
-        self._block.__exit__(None, None, None)
-        for call, count in (_of_gradients() - self._gradients).items():
-            self.comm_counts[_KEYS[call]] += count
+        self._depth -= 1
+        if self._depth == 0:
+            self._block.__exit__(None, None, None)
+            with self._lock:
+                self._add_gradients()
 
     def _counting(self, call):
         real, key = getattr(api, f"group_{call}"), _KEYS[call]
@@ -91,17 +99,41 @@ class CommDebugMode:
         def counted(*args, **kwargs):
             with self._lock:
                 self.comm_counts[key] += 1
+                self._of_hooks[call] += is_in_hook()
             return real(*args, **kwargs)
 
         return counted
 
+    def _kept(self, reset):
+        """What begins the library's counts anew, after they were added to these."""
+
+        @functools.wraps(reset)
+        def kept():
+            with self._lock:
+                self._add_gradients()
+                reset()
+                self._gradients = _of_gradients()
+
+        return kept
+
+    def _add_gradients(self):
+        """Adds what the library has counted since the last time, and hooks did not call."""
+        now = _of_gradients()
+        for call, count in (now - self._gradients - self._of_hooks).items():
+            self.comm_counts[_KEYS[call]] += count
+        self._gradients = now
+        self._of_hooks.clear()
+
     def get_comm_counts(self):
         """How many there were of each."""
+        if self._depth:
+            with self._lock:
+                self._add_gradients()
         return self.comm_counts
 
     def get_total_counts(self):
         """How many there were."""
-        return sum(self.comm_counts.values())
+        return sum(self.get_comm_counts().values())
 
     def __repr__(self):
         return f"CommDebugMode(get_total_counts()={self.get_total_counts()})"
@@ -116,19 +148,12 @@ def _of_gradients():
     return counts
 
 
-def _unrecorded(name):
-    def refuse(self, *args, **kwargs):
-        raise UnsupportedError(
-            f"CommDebugMode.{name} is unsupported: collectives are counted, and not told by module "
-            "and operation; torch.profiler records each with the module that called it"
-        )
-
-    refuse.__name__ = name
-    return refuse
-
-
+_WHY = (
+    "collectives are counted, and not told by module and operation; torch.profiler records each "
+    "with the module that called it"
+)
 for _name in (
     "generate_comm_debug_tracing_table generate_json_dump get_parameter_info get_sharding_info "
     "log_comm_debug_tracing_table_to_file"
 ).split():
-    setattr(CommDebugMode, _name, _unrecorded(_name))
+    setattr(CommDebugMode, _name, _refused.function("CommDebugMode", _name, _WHY))
