@@ -121,7 +121,7 @@ def apart(rank, size):
     for kind in "NOOP", "ALLREDUCE", "BF16_COMPRESS", "POWER_SGD":
         register_ddp_comm_hook(DDPCommHookType[kind], model := model_of())
         gradients.append(backward(model))
-    with pytest.raises(NotImplementedError, match="quantizes tensors is unsupported"):
+    with pytest.raises(NotImplementedError, match="QUANTIZE_PER_TENSOR is unsupported"):
         register_ddp_comm_hook(DDPCommHookType.QUANTIZE_PER_TENSOR, model_of())
     dist.destroy_process_group()
     return seen, gradients

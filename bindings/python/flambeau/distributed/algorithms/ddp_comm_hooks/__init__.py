@@ -2,7 +2,7 @@
 
 import enum
 
-from ...._errors import UnsupportedError
+from .... import _refused
 from . import debugging_hooks, default_hooks, post_localSGD_hook, powerSGD_hook
 
 __all__ = [
@@ -12,27 +12,28 @@ __all__ = [
 
 
 class _Hook:
-    """What a constant stands for: called with a model and a process group, it registers a hook."""
+    """What a constant stands for: called with a model and a process group, it registers a hook,
+    whose state is the group or what `state_of` makes of it."""
 
-    def __init__(self, hook, rank=None):
-        self._hook, self._rank = hook, rank
+    def __init__(self, hook, state_of=None):
+        self._hook, self._state_of = hook, state_of
 
     def __call__(self, *, model, state=None, **options):
-        if self._rank is not None:
-            options = {"matrix_approximation_rank": self._rank} | options
-            state = powerSGD_hook.PowerSGDState(state, **options)
+        if self._state_of is not None:
+            state = self._state_of(state, **options)
         model.register_comm_hook(state, self._hook)
 
 
-class _Lacking:
-    def __init__(self, what):
-        self._what = what
+def _power_sgd(rank):
+    def state_of(group, **options):
+        return powerSGD_hook.PowerSGDState(group, **{"matrix_approximation_rank": rank} | options)
 
-    def __call__(self, **given):
-        raise UnsupportedError(
-            f"{self._what} is unsupported: fp16_compress_hook halves what is sent, powerSGD_hook "
-            "sends less"
-        )
+    return _Hook(powerSGD_hook.powerSGD_hook, state_of)
+
+
+def _lacking(name):
+    why = "fp16_compress_hook halves what is sent, powerSGD_hook sends less"
+    return _Hook(None, _refused.function("DDPCommHookType", name, why))
 
 
 class DDPCommHookType(enum.Enum):
@@ -41,12 +42,12 @@ class DDPCommHookType(enum.Enum):
     ALLREDUCE = _Hook(default_hooks.allreduce_hook)
     FP16_COMPRESS = _Hook(default_hooks.fp16_compress_hook)
     BF16_COMPRESS = _Hook(default_hooks.bf16_compress_hook)
-    QUANTIZE_PER_TENSOR = _Lacking("a hook that quantizes tensors")
-    QUANTIZE_PER_CHANNEL = _Lacking("a hook that quantizes channels")
-    POWER_SGD = _Hook(powerSGD_hook.powerSGD_hook, rank=1)
-    POWER_SGD_RANK2 = _Hook(powerSGD_hook.powerSGD_hook, rank=2)
-    BATCHED_POWER_SGD = _Lacking("PowerSGD of a whole bucket as one matrix")
-    BATCHED_POWER_SGD_RANK2 = _Lacking("PowerSGD of a whole bucket as one matrix of rank 2")
+    QUANTIZE_PER_TENSOR = _lacking("QUANTIZE_PER_TENSOR")
+    QUANTIZE_PER_CHANNEL = _lacking("QUANTIZE_PER_CHANNEL")
+    POWER_SGD = _power_sgd(1)
+    POWER_SGD_RANK2 = _power_sgd(2)
+    BATCHED_POWER_SGD = _lacking("BATCHED_POWER_SGD")
+    BATCHED_POWER_SGD_RANK2 = _lacking("BATCHED_POWER_SGD_RANK2")
     NOOP = _Hook(debugging_hooks.noop_hook)
 
 
