@@ -1,5 +1,9 @@
-"""Models in stages on three ranks: outputs, losses and gradients of both orders are those
-of the whole model in one process, and what stages and schedules cannot do is said."""
+"""Models in stages on ranks: outputs, losses and gradients of both orders are those of the whole
+model in one process, batches may be trees of tensors, no stage holds more parts than its order
+needs, and what stages and schedules cannot do is said."""
+
+import inspect
+import weakref
 
 import pytest
 
@@ -50,7 +54,7 @@ def train(rank, size):
     for kind, parts, mean in (
         (ScheduleGPipe, PARTS, True),
         (Schedule1F1B, PARTS, True),
-        (Schedule1F1B, 1, True),
+        (ScheduleGPipe, 1, True),
         (Schedule1F1B, 8, False),
     ):
         mine, whole = (two_outputs(torch, layers(torch, size)) for _ in range(2))
@@ -103,6 +107,8 @@ def refused(torch, rank, size):
         schedule.step(torch.ones(4, 2))
     with pytest.raises(ValueError, match="n_microbatches must be above 0, got 0"):
         pipelining.ScheduleGPipe(stage, 0)
+    with pytest.raises(ValueError, match=rf"\(2\) must be greater .* number of stages \({size}\)"):
+        pipelining.Schedule1F1B(stage, size - 1)
     with pytest.raises(ValueError, match=f"Stage index 5 is out of range of {size}"):
         pipelining.PipelineStage(stage.submod, 5, size, "cpu")
     with pytest.raises(NotImplementedError, match="each rank has the one stage of its number"):
@@ -117,3 +123,205 @@ def refused(torch, rank, size):
 def test_stages_train_as_the_whole_model():
     for found in ranks.values(train, 3):
         assert found and all(found), found
+
+
+def trees(torch):
+    """Two stages: the first takes a batch in a list and a dict, the last returns a dict."""
+
+    class First(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Linear(3, 4)
+
+        def forward(self, x, masks, more=None, power=1):
+            return self.inner(x * masks[0] + more["add"][0]) ** power, x.sum(1, keepdim=True)
+
+    class Last(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Linear(4, 2)
+
+        def forward(self, x, sums):
+            return {"out": self.inner(x), "pair": [self.inner(x) * sums, (sums,)]}
+
+    torch.manual_seed(0)
+    return [First(), Last()]
+
+
+def loss_of_trees(found, target, weight=1.0):
+    first, second = target
+    return ((found["out"] - first) ** 2).mean() * weight + (found["pair"][0] - second).abs().mean()
+
+
+def train_trees(rank, size):
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.distributed import pipelining
+    from flambeau.utils._pytree import tree_flatten
+
+    dist.init_process_group("gloo")
+    mine, whole = trees(torch)[rank], trees(torch)
+    stage, last = pipelining.PipelineStage(mine, rank, size, "cpu"), rank == size - 1
+    x, mask, add, one, two = (torch.randn(8, n) for n in (3, 3, 3, 2, 2))
+    named, weight = {"more": {"add": (add,)}, "power": 2}, {"weight": 0.5}
+    wanted = whole[1](*whole[0](x, [mask], **named))
+    loss_of_trees(wanted, (one, two), **weight).backward()
+
+    def same(out):
+        grads = zip(mine.parameters(), whole[rank].parameters(), strict=True)
+        assert all(torch.allclose(a.grad, b.grad, atol=1e-5) for a, b in grads)
+        mine.zero_grad()
+        if not last:
+            assert out is None
+            return
+        (leaves, spec), (right, kind) = tree_flatten(out), tree_flatten(wanted)
+        assert spec == kind and not any(t.requires_grad for t in leaves)
+        assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(leaves, right, strict=True))
+
+    # Schedules with parts of other sizes take turns on one stage.
+    schedules = [
+        kind(stage, n, loss_fn=loss_of_trees)
+        for kind, n in ((pipelining.ScheduleGPipe, 2), (pipelining.Schedule1F1B, 4))
+    ]
+    for schedule in schedules * 2:
+        given = () if rank else (x, [mask])
+        more = {"target": (one, two)} if last else named
+        same(schedule.step(*given, loss_kwargs=weight, finalize_gradients=False, **more))
+    cut = [slice(0, 4), slice(4, 8)]
+    parts = {"target_mbs": [(one[c], two[c]) for c in cut]} if last else {
+        "arg_mbs": [(x[c], [mask[c]]) for c in cut],
+        "kwarg_mbs": [{"more": {"add": (add[c],)}, "power": 2} for c in cut],
+    }  # fmt: skip
+    same(schedules[0].step(loss_kwargs=weight, **parts))
+    out = schedules[0].eval(**parts)
+    assert not last or torch.allclose(out["out"], wanted["out"], atol=1e-5)
+    refused_of_steps(torch, schedules[0], parts)
+    refused_of_stages(pipelining, mine, rank, size)
+    dist.destroy_process_group()
+    return True
+
+
+def refused_of_steps(torch, schedule, parts):
+    """What raises on every rank before anything is sent."""
+    with torch.no_grad(), pytest.raises(RuntimeError, match=r"call eval\(\) instead"):
+        schedule.step(**parts)
+    with pytest.raises(ValueError, match="args, scale cannot be given beside them"):
+        schedule.step(torch.ones(2, 2), scale=3, **parts)
+    with pytest.raises(ValueError, match="Expecting 2 kwarg_mbs but got 1"):
+        schedule.eval(kwarg_mbs=[{}])
+    with pytest.raises(TypeError, match=r"arg_mbs\[1\] must be a tuple but got a"):
+        schedule.eval(arg_mbs=[(), []])
+    with pytest.raises(TypeError, match="losses must be a list"):
+        schedule.step(losses=(), **parts)
+
+
+def refused_of_stages(pipelining, module, rank, size):
+    """Torch's parameters of a stage in torch's order."""
+    names = (
+        "submodule stage_index num_stages device input_args output_args output_grads input_grads "
+        "group dw_builder get_mesh"
+    )
+    assert list(inspect.signature(pipelining.PipelineStage).parameters) == names.split()
+    for name in ("dw_builder", "get_mesh"):
+        with pytest.raises(NotImplementedError, match=f"{name} is unsupported"):
+            pipelining.PipelineStage(module, rank, size, "cpu", **{name: print})
+
+
+def test_batches_and_outputs_are_trees_on_two_ranks():
+    assert all(ranks.values(train_trees, 2))
+
+
+def held(rank, size):
+    """How many outputs of the stage, and tensors to be sent, are left when another begins."""
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.distributed import pipelining
+    from flambeau.distributed.pipelining import schedules
+
+    dist.init_process_group("gloo")
+    made, sent, most = [], [], {"made": 0, "sent": 0}
+
+    def note(name, references):
+        alive = sum(reference() is not None for reference in references)
+        most[name] = max(most[name], alive)
+
+    class Noting(torch.nn.Linear):
+        def forward(self, x):
+            note("made", made)
+            out = super().forward(x)
+            made.append(weakref.ref(out))
+            return out
+
+    begin = schedules.batch_isend_irecv
+
+    def noting(transfers):
+        note("sent", sent)
+        sent.extend(weakref.ref(t.tensor) for t in transfers if t.op is dist.isend)
+        return begin(transfers)
+
+    schedules.batch_isend_irecv = noting
+    found = {}
+    for kind in (pipelining.ScheduleGPipe, pipelining.Schedule1F1B):
+        stage = pipelining.PipelineStage(Noting(4, 4), rank, size, "cpu")
+        schedule = kind(stage, 8, loss_fn=lambda out, target: (out - target).abs().mean())
+        for call in (schedule.step, schedule.eval):
+            most.update(made=0, sent=0)
+            given = {"target": torch.ones(8, 4)} if rank == size - 1 else {}
+            call(*([] if rank else [torch.ones(8, 4)]), return_outputs=False, **given)
+            found[f"{kind.__name__}.{call.__name__}"] = dict(most)
+    dist.destroy_process_group()
+    return found
+
+
+def test_stages_hold_no_more_parts_than_their_order_needs():
+    size = 2
+    for rank, found in enumerate(ranks.values(held, size)):
+        assert found["ScheduleGPipe.step"]["made"] == 7
+        assert found["Schedule1F1B.step"]["made"] <= size - rank
+        assert found["Schedule1F1B.eval"]["made"] <= 1 >= found["ScheduleGPipe.eval"]["made"]
+        assert all(most["sent"] <= 2 for most in found.values()), found
+
+
+def test_parts_are_cut_and_joined_in_trees():
+    import flambeau as torch
+    from flambeau.distributed.pipelining import microbatch
+    from flambeau.nn.attention.flex_attention import create_block_mask
+
+    x = torch.arange(8).reshape(4, 2)
+    args, kwargs = microbatch.split_args_kwargs_into_chunks(
+        ([x, {"a": (x, 3)}],), {"masks": [x], "name": "n"}, 2
+    )
+    for i, part in enumerate((x[:2], x[2:])):
+        first, nested = args[i][0]
+        for cut in (first, nested["a"][0], kwargs[i]["masks"][0]):
+            assert cut.tolist() == part.tolist()
+        assert nested["a"][1] == 3 and kwargs[i]["name"] == "n"
+    joined = microbatch.merge_chunks([part[0][0] for part in args])
+    assert joined.tolist() == x.tolist()
+    with pytest.raises(TypeError, match="type int cannot be joined"):
+        microbatch.merge_chunks([(x, 1), (x, 1)])
+    with pytest.raises(ValueError, match="merge_chunks: part 1 is"):
+        microbatch.merge_chunks([{"a": x}, {"b": x}])
+
+    def causal(b, h, q, kv):
+        return q >= kv
+
+    shared = create_block_mask(causal, None, None, 128, 128, device="cpu")
+    assert microbatch.parts_of([shared], 2) == [[shared], [shared]]
+    with pytest.raises(NotImplementedError, match="a BlockMask of 4 batches cannot be cut"):
+        microbatch.parts_of([create_block_mask(causal, 4, None, 128, 128, device="cpu")], 2)
+
+
+def test_names_of_torch_are_refused_by_name():
+    from flambeau.distributed import pipelining
+    from flambeau.distributed.pipelining import microbatch, stage
+
+    assert stage.PipelineStageInfo is pipelining.PipelineStageInfo
+    for refused, given in (
+        (pipelining.PipelineStageInfo, {"stage_index": 0, "microbatch_index": 0}),
+        (pipelining.build_stage, {}),
+        (microbatch.TensorChunkSpec, {"split_dim": 0}),
+        (microbatch.TensorChunkSpec.from_tuple, {"chunk_dims": (0,)}),
+    ):
+        with pytest.raises(NotImplementedError, match=f"{refused.__name__} is unsupported"):
+            refused(**given)

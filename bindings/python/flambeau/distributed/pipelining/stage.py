@@ -1,7 +1,9 @@
 """`PipelineStage`: a rank's part of a model, what it keeps of each part of a batch between forward
-and backward, and the transfers with the stages beside it. What a stage sends is told before the
-first part, and has to stay: then both sides know the transfers of each part by themselves."""
+and backward, and the transfers with the stages beside it. What a stage sends is told before a
+schedule's first part, and has to stay: then both sides know the transfers of each part by
+themselves. Another schedule of the same stage may have parts of another size."""
 
+from ... import _refused
 from ..._tensor import Tensor
 from ..._torch import empty, zeros_like
 from ..._types import device as device_type
@@ -10,18 +12,37 @@ from .._group import group_of
 from .._objects import recv_object_list, send_object_list
 from .._pairs import P2POp, irecv, isend
 
-__all__ = ["PipelineStage"]
+_NAMES = "PipelineStageInfo build_stage"
+_WHY = (
+    "models are not traced, and no stage tells its module which part it computes; give each rank \
+its part as PipelineStage(module, index, count, device)"
+)
+__all__ = ["PipelineStage", *_NAMES.split()]
+globals().update(_refused.names("torch.distributed.pipelining", _NAMES, _WHY))
+
+
+class Told:
+    """What a schedule moves with each part: (shape, dtype, whether there is a gradient) of each
+    tensor that comes from the stage before and that goes to the next, None until it is told."""
+
+    came = went = None
 
 
 class PipelineStage:
     """Stage `stage_index` of `num_stages`, which is rank `stage_index` of the group. The module's
-    inputs are the stage's before, and its outputs a tensor or a tuple of them."""
+    inputs are the stage's before, and its outputs a tensor or a tuple of them. Examples of inputs,
+    outputs and gradients are not needed: each stage tells the next what it sends."""
 
     def __init__(self, submodule, stage_index, num_stages, device, input_args=None,
-                 output_args=None, group=None, dw_builder=None):  # fmt: skip
+                 output_args=None, output_grads=None, input_grads=None, group=None,
+                 dw_builder=None, get_mesh=None):  # fmt: skip
         self.group = group_of(group, "PipelineStage")
-        if dw_builder is not None:
-            raise NotImplementedError("PipelineStage: dw_builder is unsupported")
+        for name, given in (("dw_builder", dw_builder), ("get_mesh", get_mesh)):
+            if given is not None:
+                raise NotImplementedError(
+                    f"PipelineStage: {name} is unsupported; gradients of parameters are computed "
+                    "with those of inputs, and stages exchange plain tensors"
+                )
         if not 0 <= stage_index < num_stages:
             raise ValueError(f"Stage index {stage_index} is out of range of {num_stages}")
         if num_stages != self.group.size() or stage_index != self.group.rank():
@@ -32,39 +53,38 @@ class PipelineStage:
         self.submod, self.stage_index, self.num_stages = submodule, stage_index, num_stages
         self.device = device_type(device)
         self.is_first, self.is_last = stage_index == 0, stage_index == num_stages - 1
-        # By whether backward follows: (shape, dtype, whether there is a gradient) of each tensor.
-        self._came, self._went = {}, {}
         self._kept = {}  # by part of a batch: (inputs, outputs)
         self._gradients = {}  # by part of a batch, as they came
 
     # ---- transfers of a part of a batch, as lists of P2POp
 
-    def forward_receives(self, index, training):
+    def forward_receives(self, index, told):
         """Of the stage's inputs."""
         if self.is_first:
             return []
-        if training not in self._came:
-            told = [None]
-            recv_object_list(told, group=self.group, group_src=self.stage_index - 1)
-            self._came[training] = told[0]
-        kinds = self._came[training]
+        if told.came is None:
+            given = [None]
+            recv_object_list(given, group=self.group, group_src=self.stage_index - 1)
+            told.came = given[0]
+        kinds = told.came
         inputs = [empty(*shape, dtype=kind, device=self.device) for shape, kind, _ in kinds]
         self._kept[index] = [t.requires_grad_(k[2]) for t, k in zip(inputs, kinds)], ()
         return self._all(irecv, [t.detach() for t in inputs], -1)
 
-    def forward_sends(self, index, training):
-        """Of its outputs."""
+    def forward_sends(self, index, training, told):
+        """Of its outputs; without a backward the part is done with then."""
         if self.is_last:
             return []
-        outputs = self._kept[index][1]
+        outputs = (self._kept[index] if training else self._kept.pop(index))[1]
         kinds = [(tuple(t.shape), t.dtype, t.requires_grad) for t in outputs]
-        if training not in self._went:
+        if told.went is None:
             send_object_list([kinds], group=self.group, group_dst=self.stage_index + 1)
-            self._went[training] = kinds
-        if kinds != self._went[training]:
+            told.went = kinds
+        if kinds != told.went:
             raise ValueError(
                 f"PipelineStage: the outputs of stage {self.stage_index} are {kinds}, and were "
-                f"{self._went[training]} before; they cannot change between batches and parts"
+                f"{told.went} before; they cannot change between batches and parts of a schedule: "
+                "make another schedule for others"
             )
         return self._all(isend, [t.detach().contiguous() for t in outputs], 1)
 
@@ -100,7 +120,10 @@ class PipelineStage:
         if not self.is_last and not all(isinstance(t, Tensor) for t in outputs):
             kinds = [type(t).__name__ for t in outputs]
             raise TypeError(f"a stage's outputs are a tensor or a tuple of them, got {kinds}")
-        self._kept[index] = inputs, outputs
+        if training or not self.is_last:
+            self._kept[index] = inputs, outputs
+        else:
+            self._kept.pop(index, None)
         return result
 
     def backward(self, index, loss):
