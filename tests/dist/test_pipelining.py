@@ -196,7 +196,7 @@ def train_trees(rank, size):
     out = schedules[0].eval(**parts)
     assert not last or torch.allclose(out["out"], wanted["out"], atol=1e-5)
     refused_of_steps(torch, schedules[0], parts)
-    refused_of_stages(pipelining, mine, rank, size)
+    refused_of_stages(pipelining, torch.nn.Linear(2, 2), rank, size)
     dist.destroy_process_group()
     return True
 
@@ -216,7 +216,9 @@ def refused_of_steps(torch, schedule, parts):
 
 
 def refused_of_stages(pipelining, module, rank, size):
-    """Torch's parameters of a stage in torch's order."""
+    """Torch's parameters of a stage in torch's order, and a stage whose gradients are sharded."""
+    from flambeau.distributed.fsdp import fully_shard
+
     names = (
         "submodule stage_index num_stages device input_args output_args output_grads input_grads "
         "group dw_builder get_mesh"
@@ -225,6 +227,9 @@ def refused_of_stages(pipelining, module, rank, size):
     for name in ("dw_builder", "get_mesh"):
         with pytest.raises(NotImplementedError, match=f"{name} is unsupported"):
             pipelining.PipelineStage(module, rank, size, "cpu", **{name: print})
+    stage = pipelining.PipelineStage(fully_shard(module), rank, size, "cpu")
+    with pytest.raises(NotImplementedError, match="finalize_gradients=False is unsupported"):
+        pipelining.ScheduleGPipe(stage, 2).step(finalize_gradients=False)
 
 
 def test_batches_and_outputs_are_trees_on_two_ranks():

@@ -9,7 +9,6 @@ import abc
 from ... import _refused
 from ..._torch import is_grad_enabled
 from .._pairs import batch_isend_irecv
-from ..fsdp._module import FSDPModule
 from .microbatch import (
     detached,
     given_parts,
@@ -62,11 +61,8 @@ class PipelineScheduleSingle(abc.ABC):
                 "step() needs gradients for its backward, and they are off here, as under "
                 "torch.no_grad(). Please call eval() instead."
             )
-        if not finalize_gradients and isinstance(self._stage.submod, FSDPModule):
-            raise NotImplementedError(
-                "step: finalize_gradients=False is unsupported for a stage under fully_shard, "
-                "whose gradients are reduced after each part"
-            )
+        if not finalize_gradients:
+            _refuse_sharded(self._stage.submod)
         batch = self._parts(args, kwargs, target, arg_mbs, kwarg_mbs, target_mbs)
         return self._run(batch, losses, return_outputs, loss_kwargs, training)
 
@@ -159,6 +155,16 @@ class PipelineScheduleSingle(abc.ABC):
         if loss is not None:
             self._losses[index] = loss.detach()
         return self._stage.backward_sends(index)
+
+
+def _refuse_sharded(module):
+    from ..fsdp._module import FSDPModule  # seldom needed, and most of the import's time
+
+    if isinstance(module, FSDPModule):
+        raise NotImplementedError(
+            "step: finalize_gradients=False is unsupported for a stage under fully_shard, whose "
+            "gradients are reduced after each part"
+        )
 
 
 def _begun(transfers):
