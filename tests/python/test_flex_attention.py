@@ -179,3 +179,146 @@ def test_functions_that_add_write_no_score(torch, device, flex):
     out = flex.flex_attention(q, k, v, lambda s, b, h, q, kv: s + 0.1 * (kv - q), mask)
     out.sum().backward()
     assert torch.cuda.max_memory_allocated() - before < 512 << 10
+
+
+def against_f64(torch, flex, q, k, v, score_mod, bias):
+    """What flex_attention gives, the same in f64 with all that is added as one tensor, and the
+    logarithms of the sums of both."""
+    out = flex.flex_attention(q, k, v, score_mod)
+    _, lse = flex.flex_attention(q, k, v, score_mod, return_lse=True)
+    q, k, v = (t.double() for t in (q, k, v))
+    scores = q @ k.mT / math.sqrt(q.size(-1)) + bias
+    return out.double(), scores.softmax(-1) @ v, lse, scores.logsumexp(-1)
+
+
+@pytest.mark.parametrize("form", ["subtracted", "summed", "mixed"])
+@pytest.mark.parametrize("kind", ["uint8", "int8", "int16", "int32", "int64"])
+def test_integers_do_not_wrap(torch, device, flex, kind, form):
+    """Numbers of which the sums, or the negatives, are beyond the narrow dtypes."""
+    q, k, v = qkv(torch, device)
+    high = 30000 if kind == "int16" else 120
+    whole = torch.tensor([high, 1, 0, high - 2, 1, high - 1, high], device=device)
+    some = whole.to(getattr(torch, kind))
+    score_mod, bias = {
+        "subtracted": (lambda s, b, h, q, kv: s - some[kv], -whole),
+        "summed": (lambda s, b, h, q, kv: some[kv] + s + some[kv] + some[kv - 1], None),
+        "mixed": (lambda s, b, h, q, kv: s + some[kv] - (kv - q) * 0.5 - some[kv - 1], None),
+    }[form]
+    if form == "summed":
+        bias = 2 * whole + whole.roll(1)
+    elif form == "mixed":
+        at = torch.arange(7, device=device)
+        bias = whole - (at - at[:5, None]) * 0.5 - whole.roll(1)
+    out, ideal, lse, ideal_lse = against_f64(torch, flex, q, k, v, score_mod, bias)
+    error = 1e-2 if kind == "int16" else 1e-4  # of scores of 1e5 and 1e2 in f32
+    assert torch.allclose(out, ideal, atol=error, rtol=0)
+    assert torch.allclose(lse.double(), ideal_lse, atol=error, rtol=0)
+
+
+# What adds to or changes scores of half queries, and whether their dtype holds what is added.
+OF_HALVES = {
+    "slope": (lambda s, t, kv: s + kv * 0.05, False),
+    "one half": (lambda s, t, kv: s - t["half"][kv], True),
+    "two halves": (lambda s, t, kv: s + t["half"][kv] + t["half"][kv - 1], False),
+    "other half": (lambda s, t, kv: s + t["other"][kv], False),
+    "byte": (lambda s, t, kv: s - t["byte"][kv], True),
+    "truth": (lambda s, t, kv: s + (t["byte"][kv] > 100), True),
+    "integer": (lambda s, t, kv: s + t["byte"][kv].int(), False),
+    "double": (lambda s, t, kv: s + t["double"][kv], False),
+    "number": (lambda s, t, kv: s + 0.1, False),
+    "nothing": (lambda s, t, kv: s, True),
+    "scores": (lambda s, t, kv: s * 1 + kv * 0.05, None),
+}
+
+
+@pytest.fixture(params=["bfloat16", "float16"])
+def half(request, torch):
+    return getattr(torch, request.param)
+
+
+@pytest.fixture
+def terms(torch, device, half):
+    """Of 1024 keys, in several dtypes, of numbers to 50, which halves round by 0.1."""
+    numbers = torch.linspace(0, 50, 1024, dtype=torch.float64, device=device)
+    other = torch.float16 if half is torch.bfloat16 else torch.bfloat16
+    return {
+        "half": numbers.to(half),
+        "other": numbers.to(other),
+        "byte": (torch.arange(1024, device=device) % 256).to(torch.uint8),
+        "double": numbers,
+    }
+
+
+@pytest.mark.parametrize("form", OF_HALVES)
+def test_scores_of_halves_are_f32(torch, device, flex, half, terms, form, monkeypatch):
+    """The result is rounded, as the weights may be; the scores, of 50 and more, are not."""
+    torch.manual_seed(4)
+    q, k, v = (torch.randn(1, 2, n, 8).to(device, half) for n in (5, 1024, 1024))
+    plain = torch.nn.functional.scaled_dot_product_attention
+    given = []
+
+    def attention(query, *operands, **options):
+        given.append(query.dtype)
+        return plain(query, *operands, **options)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", attention)
+    function, held = OF_HALVES[form]
+    zero, at = torch.zeros((), dtype=torch.float64, device=device), torch.arange(1024).to(device)
+    bias = function(zero, {n: t.double() for n, t in terms.items()}, at)
+    out, ideal, lse, ideal_lse = against_f64(
+        torch, flex, q, k, v, lambda s, b, h, q, kv: function(s, terms, kv), bias
+    )
+    allowed = torch.finfo(half).eps * float(ideal.abs().max())
+    assert torch.allclose(out, ideal, atol=allowed, rtol=0)
+    assert lse.dtype is torch.float32 and torch.allclose(lse.double(), ideal_lse, atol=1e-4)
+    assert given == {True: [half], False: [torch.float32], None: []}[held]
+
+
+def test_slopes_of_f32_beside_halves(torch, device, flex, half):
+    """The gradient of what is added is as exact as it is."""
+    torch.manual_seed(4)
+    q, k, v = (torch.randn(1, 2, n, 8).to(device, half) for n in (5, 300, 300))
+    slopes = torch.tensor([0.03, 0.07], device=device, requires_grad=True)
+    weights = torch.randn(1, 2, 5, 8).to(device, half)
+    out = flex.flex_attention(q, k, v, lambda s, b, h, q, kv: s + slopes[h] * kv)
+    found = torch.autograd.grad((out * weights).sum(dtype=torch.float64), slopes)[0]
+    ideal = slopes.detach().double().requires_grad_()
+    bias = ideal[:, None, None] * torch.arange(300, device=device)
+    scores = q.double() @ k.double().mT / math.sqrt(8) + bias
+    wanted = ((scores.softmax(-1) @ v.double()) * weights).sum()
+    wanted = torch.autograd.grad(wanted, ideal)[0]
+    assert torch.allclose(found.double(), wanted, rtol=1e-3)
+
+
+@pytest.mark.parametrize("form", ["slope", "one half", "scores"])
+def test_autocast_lowers_operands_alone(torch, device, flex, half, terms, form):
+    q, k, v = (torch.randn(1, 2, n, 8, device=device) for n in (5, 1024, 1024))
+
+    def score_mod(s, b, h, q, kv):
+        return OF_HALVES[form][0](s, terms, kv)
+
+    with torch.autocast(device, dtype=half):
+        out = flex.flex_attention(q, k, v, score_mod)
+    expected = flex.flex_attention(q.to(half), k.to(half), v.to(half), score_mod)
+    assert out.dtype is half and out.equal(expected)
+
+
+def test_a_function_may_write_to_what_it_added(torch, device, flex):
+    q, k, v = qkv(torch, device)
+    bias = torch.linspace(-3, 3, 7, device=device)
+
+    def score_mod(s, b, h, q, kv):
+        term = bias[kv]
+        s = s + term
+        term.mul_(5)
+        return s
+
+    out, ideal, _, _ = against_f64(torch, flex, q, k, v, score_mod, bias)
+    assert torch.allclose(out, ideal, atol=1e-6)
+
+
+def test_truths_are_not_subtracted(torch, device, flex):
+    """As of tensors."""
+    q, k, v = qkv(torch, device)
+    with pytest.raises(RuntimeError, match="bool"):
+        flex.flex_attention(q, k, v, lambda s, b, h, q, kv: s - (kv > 2))

@@ -4,14 +4,19 @@ Such a function is called once, with indices that broadcast to [batch, heads, qu
 place of torch's scalars: what selects with `torch.where` and indexes tensors works as it does
 there. Masks, and functions that add to the scores, are scaled_dot_product_attention's mask, in the
 shape that they have without being repeated; of other functions the scores are kept as one
-tensor."""
+tensor.
+
+Scores are f32 also of half queries, as in torch. scaled_dot_product_attention rounds its mask to
+the queries' dtype, so that what is added is its mask beside half queries where they hold it
+whatever its values are; beside queries of f32, to which the halves are widened, otherwise."""
 
 import math
 from typing import NamedTuple
 
 from ... import _torch as torch
+from ...amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_enabled
 from .. import functional as F
-from ._added import added_by
+from ._added import added_by, scores_dtype
 from .block_mask import _BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE  # noqa: F401, packages read it
 from .block_mask import (
     BlockMask,
@@ -71,13 +76,38 @@ def _checked(query, key, value, enable_gqa, block_mask):
         block_mask.check_lengths(query.size(2), key.size(2))
 
 
-def _mask_of(added, block_mask, at, dtype):
-    """What is added to scores and which of them count, as one mask; None where all is as it is."""
-    seen = None if block_mask is None else block_mask.mask_mod(*at)
-    if added is None:
-        return seen
-    added = added.to(dtype)
-    return added if seen is None else torch.where(seen, added, -math.inf)
+def _lowered(tensor, dtype):
+    """As autocast casts an operand of a product."""
+    return tensor if tensor.dtype is torch.float64 else tensor.to(dtype)
+
+
+def _by_mask(query, key, value, added, seen, **options):
+    """Attention with what is added to scores and which of them count, None where all is as it is,
+    as one mask, in the dtype of what is added."""
+    mask, dtype = seen, query.dtype
+    if added is not None:
+        mask = added if seen is None else torch.where(seen, added, -math.inf)
+        dtype = added.dtype
+    key, value = (t.to(dtype).expand(query.size(0), -1, -1, -1) for t in (key, value))
+    found = F.scaled_dot_product_attention(query.to(dtype), key, value, mask, **options)
+    return found.to(query.dtype)
+
+
+def _by_scores(query, key, value, score_mod, seen, at, scale):
+    """Attention whose scores are one tensor, and that tensor."""
+    heads = query.size(1) // key.size(1)
+    key, value = (t.repeat_interleave(heads, 1) if heads > 1 else t for t in (key, value))
+    dtype = scores_dtype(query.dtype)
+    factor = scale if scale is not None else 1 / math.sqrt(query.size(-1))
+    scores = query.to(dtype) @ key.to(dtype).mT * factor
+    if score_mod is not None:
+        scores = score_mod(scores, *at).to(dtype).expand(scores.shape)
+    if seen is not None:
+        scores = torch.where(seen, scores, -math.inf)
+    # A row of -inf has no softmax; its gradient must not be NaN either.
+    empty = (scores == -math.inf).all(-1, keepdim=True)
+    weights = torch.where(empty, 0.0, torch.where(empty, 0.0, scores).softmax(-1))
+    return weights.to(value.dtype) @ value, scores
 
 
 def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False,
@@ -90,25 +120,20 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
     the query share one of the keys. `kernel_options` are for torch's fused kernels and change
     nothing here."""
     _checked(query, key, value, enable_gqa, block_mask)
+    kind = query.device.type
+    if is_autocast_enabled(kind):  # which casts the operands, but neither scores nor masks
+        lowered = (_lowered(t, get_autocast_dtype(kind)) for t in (query, key, value))
+        with autocast(kind, enabled=False):
+            return flex_attention(*lowered, score_mod, block_mask, scale, enable_gqa, return_lse,
+                                  kernel_options, return_aux=return_aux)  # fmt: skip
     at = places((*query.shape[:3], key.size(2)), query.device)
+    seen = None if block_mask is None else block_mask.mask_mod(*at)
     if not return_lse and return_aux is None:
-        added = None if score_mod is None else added_by(score_mod, at)
+        added = None if score_mod is None else added_by(score_mod, at, query.dtype)
         if score_mod is None or added is not None:
-            key, value = (t.expand(query.size(0), -1, -1, -1) for t in (key, value))
-            how = {"scale": scale, "enable_gqa": enable_gqa}
-            mask = _mask_of(added, block_mask, at, query.dtype)
-            return F.scaled_dot_product_attention(query, key, value, mask, **how)
-    heads = query.size(1) // key.size(1)
-    key, value = (t.repeat_interleave(heads, 1) if heads > 1 else t for t in (key, value))
-    scores = query @ key.mT * (scale if scale is not None else 1 / math.sqrt(query.size(-1)))
-    if score_mod is not None:
-        scores = score_mod(scores, *at).to(scores.dtype).expand(scores.shape)
-    if block_mask is not None:
-        scores = torch.where(block_mask.mask_mod(*at), scores, -math.inf)
-    # A row of -inf has no softmax; its gradient must not be NaN either.
-    empty = (scores == -math.inf).all(-1, keepdim=True)
-    weights = torch.where(empty, 0.0, torch.where(empty, 0.0, scores).softmax(-1))
-    out = weights.to(value.dtype) @ value
+            options = {"scale": scale, "enable_gqa": enable_gqa}
+            return _by_mask(query, key, value, added, seen, **options)
+    out, scores = _by_scores(query, key, value, score_mod, seen, at, scale)
     if return_aux is not None:
         lse = scores.logsumexp(-1) if return_aux.lse else None
         return out, AuxOutput(lse, scores.amax(-1) if return_aux.max_scores else None)
