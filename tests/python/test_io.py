@@ -227,9 +227,14 @@ def test_with_pytorch(torch, tmp_path):
     assert theirs["h"].dtype is torch.float16 and list(theirs["n"]) == ["weight", "bias"]
 
 
-@pytest.mark.parametrize("name", ["uint8", "bool", "int16", "float16", "int32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["uint8", "bool", "int16", "float16", "int32", "float64", "complex64", "complex128"]
+)
 def test_files_of_the_other_byte_order(torch, name):
     values = torch.tensor([[0, 1, 1], [1, 0, 1]]).to(getattr(torch, name))
+    if values.is_complex():
+        values.imag = 1 - 2 * values.real
+    unit = values.itemsize // (2 if values.is_complex() else 1)
     saved, z = io.BytesIO(), torch.serialization
     torch.save(values, saved)
 
@@ -239,7 +244,7 @@ def test_files_of_the_other_byte_order(torch, name):
             for entry in old.namelist():
                 data = old.read(entry)
                 if "/data/" in entry:
-                    data = np.frombuffer(data, f"u{values.itemsize}").byteswap().tobytes()
+                    data = np.frombuffer(data, f"u{unit}").byteswap().tobytes()
                 if not entry.endswith("/byteorder"):
                     new.writestr(entry, data)
                 elif says:

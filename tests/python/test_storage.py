@@ -249,7 +249,10 @@ def test_storages_by_dtype_and_their_size():
 
 
 @pytest.mark.parametrize("order", ["big", "little", "native"])
-@pytest.mark.parametrize("kind", ["Short", "Int", "Long", "Float", "Double", "Byte", "Bool"])
+@pytest.mark.parametrize(
+    "kind",
+    ["Short", "Int", "Long", "Float", "Double", "Byte", "Bool", "ComplexFloat", "ComplexDouble"],
+)
 def test_a_buffer_is_read_in_its_order_of_bytes(kind, order):
     made = getattr(torch, f"{kind}Storage")
     numbers = (
@@ -271,12 +274,13 @@ def test_a_buffer_of_other_lengths_or_orders_is_refused():
 
 
 @pytest.mark.parametrize(
-    "dtype", [torch.uint8, torch.int16, torch.bfloat16, torch.int32, torch.float64]
+    "dtype",
+    [torch.uint8, torch.int16, torch.bfloat16, torch.int32, torch.float64, torch.complex64],
 )
 def test_bytes_of_elements_turn_around(dtype):
     made = torch.UntypedStorage(list(range(16)))
     made.byteswap(dtype)
-    n = dtype.itemsize
+    n = dtype.itemsize // (2 if dtype.is_complex else 1)
     assert made.tolist() == [i // n * n + n - 1 - i % n for i in range(16)]
     assert made.resizable() and made._resize_(20) is made and len(made) == 20
 

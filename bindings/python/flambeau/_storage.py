@@ -102,8 +102,8 @@ class UntypedStorage:
         return found
 
     def byteswap(self, dtype):
-        """Turns the bytes of each element of this dtype around."""
-        n = dtype.itemsize
+        """Turns the bytes of each number of this dtype around, of complex ones in each part."""
+        n = dtype.itemsize // (2 if dtype.is_complex else 1)
         rows = self._elements().view(NAMES["uint8"])[: self.nbytes() // n * n].view(-1, n)
         rows.copy_(rows.flip(1))
 

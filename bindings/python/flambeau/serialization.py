@@ -376,7 +376,7 @@ class _Unpickler(pickle.Unpickler):
             unit = getattr(storage_type, "dtype", NAMES["uint8"])
             data = data[: count * unit.itemsize]
             if self.turned:
-                data = _turned(data, unit.itemsize)
+                data = _turned(data, unit.itemsize // (2 if unit.is_complex else 1))
             made = from_bytes(data, (count,), unit, "cpu")
             self.storages[key] = self.place(TypedStorage(made), location)
         return self.storages[key]
