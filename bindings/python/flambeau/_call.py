@@ -10,7 +10,7 @@ from functools import partial as _partial
 from operator import index
 
 from . import _deprecated
-from ._errors import DtypeError, InvalidArgumentError, exception_of
+from ._errors import DtypeError, InvalidArgumentError, UnsupportedError, exception_of
 from ._library import blocking as _blocking
 from ._library import fast as _fast
 from ._library import ffi, owner
@@ -144,12 +144,12 @@ _small = {}
 
 def _scalar(value):
     """A plain number as an operand. The ones that programs keep using are kept (never zero: 0.0
-    equals -0.0)."""
+    equals -0.0, nor complex ones, whose parts may be)."""
     key = value.__class__, value
     found = _small.get(key)
     if found is None:
         found = _number(value)
-        if value and len(_small) < 1024:
+        if value and len(_small) < 1024 and found is not None and not found.dtype.is_complex:
             _small[key] = found
     return found
 
@@ -255,14 +255,26 @@ def factor(name, value, *operands):
     number = value
     if getattr(value, "ndim", 1) == 0 and not getattr(value, "requires_grad", False):
         number = value.item()  # of NumPy, or a tensor without dimensions
-    elif not isinstance(value, (int, float)):
+    elif not isinstance(value, (int, float, complex)):
         raise TypeError(f"argument '{name}' must be Number, not {type(value).__name__}")
-    if not any(kind.is_floating_point for kind in kinds):
+    if not any(kind.is_floating_point or kind.is_complex for kind in kinds) or isinstance(
+        number, complex
+    ):
         made = [v if hasattr(v, "_h") else _number(v) for v in operands]
         if None in made:
             return value
         kinds = {v.dtype for v in made}
-    if isinstance(number, float) and not any(kind.is_floating_point for kind in kinds):
+    if isinstance(number, complex):
+        if not any(kind.is_complex for kind in kinds):
+            raise DtypeError(
+                f"For non-complex input tensors, argument {name} must not be a complex number."
+            )
+        raise UnsupportedError(
+            f"a complex {name} is unsupported; multiply the operand by it before the call"
+        )
+    if isinstance(number, float) and not any(
+        kind.is_floating_point or kind.is_complex for kind in kinds
+    ):
         raise DtypeError(
             f"For integral input tensors, argument {name} must not be a floating point number."
         )

@@ -440,7 +440,7 @@ class Tensor(owner.TensorOwner, metaclass=_TensorMeta):
         return iter(self.unbind(0))
 
     def __contains__(self, value):
-        if not isinstance(value, (Tensor, int, float)):
+        if not isinstance(value, (Tensor, int, float, complex)):
             raise RuntimeError(
                 "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
                 f"{type(value)}."
@@ -566,6 +566,7 @@ def _cast(dtype):
 
 for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "bool"):
     setattr(Tensor, _name, _cast(NAMES[_name]))
+Tensor.cfloat, Tensor.cdouble = _cast(NAMES["complex64"]), _cast(NAMES["complex128"])
 Tensor.char, Tensor.byte = _cast(NAMES["int8"]), _cast(NAMES["uint8"])
 for _name, _method in ops.TENSOR.items():
     if _name not in Tensor.__dict__:
