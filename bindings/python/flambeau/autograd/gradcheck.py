@@ -7,6 +7,7 @@ import sys
 import types
 
 from .._deprecated import warn
+from .._errors import UnsupportedError
 from .._gen import ops
 from .._tensor import Tensor
 from ._backward import grad
@@ -373,13 +374,20 @@ def _warn_of_older(name, grad_out):
         raise ValueError(f"Expected grad_out to be 1.0. {name} takes no other")
 
 
+def _refuse_complex(name, values):
+    if any(isinstance(v, Tensor) and v.is_complex() for v in values):
+        raise UnsupportedError(f"{name}: complex tensors are unsupported; gradcheck takes them")
+
+
 def get_numerical_jacobian(fn, inputs, target=None, eps=1e-3, grad_out=1.0):
     """Jacobians by central differences of the first output of a function of a tuple, one for each
     input that `target` has; by default for all."""
     _warn_of_older("get_numerical_jacobian", grad_out)
     wanted = set(map(id, _tuple(inputs if target is None else target)))
     options = types.SimpleNamespace(eps=eps)
-    outputs = _floating(fn(inputs))
+    outputs = fn(inputs)
+    _refuse_complex("get_numerical_jacobian", _tuple(inputs) + _tuple(outputs))
+    outputs = _floating(outputs)
 
     def func(*args):
         return fn(args)
@@ -395,6 +403,7 @@ def get_analytical_jacobian(inputs, output, nondet_tol=0.0, grad_out=1.0):
     """Jacobians of an output by its inputs, by backward passes; and whether those repeat
     themselves, and give gradients of the right size and dtype."""
     _warn_of_older("get_analytical_jacobian", grad_out)
+    _refuse_complex("get_analytical_jacobian", (*inputs, output))
     checked = [x for x in inputs if _is_checked(x)]
     seeds = [_unit(output, n) for n in range(output.numel())]
     first, again = (_columns(output, checked, seeds, False) for _ in range(2))
