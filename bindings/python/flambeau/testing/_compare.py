@@ -2,6 +2,7 @@
 
 The first difference in a walk over both values is reported, with its place in the container."""
 
+import cmath
 import math
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +18,9 @@ _TOLERANCES = {
     NAMES["float32"]: (1.3e-6, 1e-5),
     NAMES["float64"]: (1e-7, 1e-7),
 }
+_TOLERANCES |= {d.to_complex(): _TOLERANCES[d] for d in (NAMES["float32"], NAMES["float64"])}
 _FLOAT64, _INT64, _BOOL = NAMES["float64"], NAMES["int64"], NAMES["bool"]
+_KINDS = {float: _FLOAT64, complex: NAMES["complex128"]}
 
 
 def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False,
@@ -57,9 +60,19 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
 
 
 def _is_number(value):
-    return isinstance(value, (int, float)) or (
+    return isinstance(value, (int, float, complex)) or (
         type(value).__module__ == "numpy" and not getattr(value, "shape", (1,))
     )
+
+
+def _plain(value):
+    """A number of NumPy as Python's."""
+    return value.item() if type(value).__module__ == "numpy" else value
+
+
+def _size(value):
+    """Its absolute value, infinite where that is no float."""
+    return math.hypot(value.real, value.imag) if isinstance(value, complex) else abs(value)
 
 
 def _is_array(value):
@@ -129,8 +142,8 @@ class _Checks:
         return max(r for r, _ in found), max(a for _, a in found)
 
     def _numbers(self, actual, expected):
-        kinds = [_FLOAT64 if isinstance(v, float) else _INT64 for v in (actual, expected)]
-        rtol, atol = self._limits(*kinds)
+        actual, expected = map(_plain, (actual, expected))
+        rtol, atol = self._limits(*(_KINDS.get(type(v), _INT64) for v in (actual, expected)))
         if _number_close(actual, expected, rtol, atol, self.equal_nan):
             return None
         return _number_report(actual, expected, rtol, atol)
@@ -160,10 +173,10 @@ class _Checks:
 def _number_close(actual, expected, rtol, atol, equal_nan):
     if actual == expected:
         return True
-    if math.isnan(actual) or math.isnan(expected):
-        return equal_nan and math.isnan(actual) and math.isnan(expected)
-    far = abs(actual - expected)
-    return math.isfinite(far) and far <= atol + rtol * abs(expected)
+    if cmath.isnan(actual) or cmath.isnan(expected):
+        return equal_nan and cmath.isnan(actual) and cmath.isnan(expected)
+    far = _size(actual - expected)
+    return math.isfinite(far) and far <= atol + rtol * _size(expected)
 
 
 def _allowed(limit, exact):
@@ -172,8 +185,8 @@ def _allowed(limit, exact):
 
 def _number_report(actual, expected, rtol, atol):
     exact = rtol == atol == 0
-    far = abs(actual - expected)
-    share = far / abs(expected) if expected else math.inf
+    far = _size(actual - expected)
+    share = far / _size(expected) if expected else math.inf
     return (
         f"Scalars are not {'equal' if exact else 'close'}!\n\n"
         f"Expected {expected} but got {actual}.\n"

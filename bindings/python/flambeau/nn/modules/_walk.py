@@ -185,7 +185,8 @@ class WalkMixin:
         memory_format=None
     ):  # fmt: skip
         """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`,
-        `to(tensor)`; lays those of images out in a `memory_format`."""
+        `to(tensor)`; lays those of images out in a `memory_format`. A real dtype leaves complex
+        ones as they are."""
         args = args if tensor is None else (tensor, *args)
         if args:
             named = device, dtype, non_blocking, copy
@@ -194,7 +195,8 @@ class WalkMixin:
             raise RuntimeError(".to() does not accept copy argument")
         device = None if device is None else device_type(device)
         dtype = None if dtype is None else dtype_of(dtype)
-        if dtype is not None and not dtype.is_floating_point:
+        to_complex = dtype is not None and dtype.is_complex
+        if dtype is not None and not (dtype.is_floating_point or to_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={dtype}"
@@ -205,7 +207,7 @@ class WalkMixin:
                 raise NotImplementedError(_NO_DATA)
             return t.to(
                 device,
-                dtype if t.is_floating_point() else None,
+                dtype if t.is_floating_point() or (to_complex and t.is_complex()) else None,
                 non_blocking=non_blocking,
                 memory_format=memory_format if t.ndim in (4, 5) else None,
             )
