@@ -35,6 +35,7 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_complex(const flam_tensor *real, const
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch")
+FLAM_AUTOCAST("cpu=f32")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_polar(const flam_tensor *abs, const flam_tensor *angle);
 
 /** A view of complex numbers as pairs of reals.
@@ -54,6 +55,7 @@ FLAM_API FLAM_VIEW flam_tensor *flam_view_as_real(const flam_tensor *input);
  * - errors: `FLAM_ERROR_SHAPE` for such a shape or such strides, `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
+FLAM_AUTOCAST("cpu=f32")
 FLAM_API FLAM_VIEW flam_tensor *flam_view_as_complex(const flam_tensor *input);
 
 /** A view of the real parts.

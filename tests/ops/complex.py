@@ -108,7 +108,7 @@ op("conj_physical", ref=lambda t: t, samples=[x(3, 4), x(9)], dtypes=ALL, ulp=0,
 op("sgn", ref=np.sign, samples=[x(3, 4), x(9)], dtypes=NUMBERS, ulp=0, second=False)
 op(
     "angle",
-    ref=lambda t: np.where(t < 0, np.pi, 0.0),
+    ref=lambda t: np.where(np.isnan(t), t, np.where(t < 0, np.pi, 0.0)),
     samples=[x(3, 4), x(9)],
     second=False,
 )

@@ -36,14 +36,6 @@ ELSEWHERE = (
 UNCHANGED = "alpha_dropout dropout feature_alpha_dropout feature_dropout".split()
 # Where a real operand takes the real parts of complex ones, as in PyTorch.
 DISCARDS = ("copy_", "fill_", "index_put_", "to")
-# Complex operands, by place, that PyTorch refuses and that lose their imaginary parts here.
-UNREFUSED = {
-    "index_fill": {(2,)},
-    "isneginf": {(0,)},
-    "isposinf": {(0,)},
-    "masked_fill": {(2,)},
-    "scaled_dot_product_attention": {(3,)},
-}
 
 
 def calls(row):
@@ -124,8 +116,7 @@ def test_it_is_right_or_raises(name, device):
     for case, places in calls(row):
         alone = [(i,) for i in places] if len(places) > 1 else []
         for some in [places, *alone] if places else []:
-            if some not in UNREFUSED.get(name, ()):
-                found = right_or_refused(case, some, device)
-                taken = found if taken is None else taken
+            found = right_or_refused(case, some, device)
+            taken = found if taken is None else taken
     if name in RIGHT + ELSEWHERE:
         assert taken is not False, f"{name} refuses complex numbers"

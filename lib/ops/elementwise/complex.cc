@@ -113,8 +113,8 @@ Tensor complex(T re, T im, Into into) {
 }
 
 Tensor polar(T length, T direction, Into into) {
-  check_parts(op::polar, length, direction);
   const Call c{op::polar.to(into), {length, direction}};
+  check_parts(op::polar, c[0], c[1]);
   return complex(ops::mul(c[0], cos(c[1])), ops::mul(c[0], sin(c[1])));
 }
 

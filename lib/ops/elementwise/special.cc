@@ -149,10 +149,12 @@ Tensor signbit(T input, Into) {
 }
 
 Tensor isposinf(T input, Into) {
+  if (is_complex(input.dtype())) check_takes_complex(op::isposinf, input.dtype());
   const GradMode off(false);
   return eq(input, num(double(INFINITY)));
 }
 Tensor isneginf(T input, Into) {
+  if (is_complex(input.dtype())) check_takes_complex(op::isneginf, input.dtype());
   const GradMode off(false);
   return eq(input, num(-double(INFINITY)));
 }

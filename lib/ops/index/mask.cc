@@ -78,6 +78,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source,
 
 Tensor nonzero(const Tensor& x) {
   const GradMode off(false);
+  if (is_complex(x.dtype())) return nonzero(ne(x, wrapped_number(int64_t{0})));
   if (x.dim() == 0) {
     const Tensor truth = ne(x, wrapped_number(int64_t{0}));
     return flambeau::empty(Dims{true_positions(op::nonzero, truth).numel(), 0}, Dtype::i64,
@@ -88,7 +89,10 @@ Tensor nonzero(const Tensor& x) {
 }
 
 std::vector<Tensor> nonzero_tuple(const Tensor& condition) {
-  return mask_coordinates(op::nonzero, atleast_1d(condition));
+  const GradMode off(false);
+  const Tensor x = atleast_1d(condition);
+  const bool pairs = is_complex(x.dtype());
+  return mask_coordinates(op::nonzero, pairs ? ne(x, wrapped_number(int64_t{0})) : x);
 }
 
 Tensor one_hot(const Tensor& x, int64_t num_classes) {

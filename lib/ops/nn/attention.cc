@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "ops/complex_gate.h"
 #include "ops/formula.h"
 #include "ops/nn/attention_tiles.h"
 
@@ -71,6 +72,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
         "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 "
         "dimensional, but got Query dim: ",
         query.dim(), ", Key dim: ", key.dim(), " and Value dim: ", value.dim(), " instead.");
+  if (attn_mask && is_complex(attn_mask.dtype()))
+    check_takes_complex(op::scaled_dot_product_attention, attn_mask.dtype());
   check(!(is_causal && attn_mask), Code::invalid_argument,
         "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
   const Call c{op::scaled_dot_product_attention, {query, key, value}};

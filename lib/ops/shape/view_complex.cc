@@ -41,7 +41,8 @@ Tensor view_as_real(const Tensor& x) {
   return recorded(op::view_as_real, pairs_of(x), x, ViewAsRealBackward{});
 }
 
-Tensor view_as_complex(const Tensor& x) {
+Tensor view_as_complex(const Tensor& input) {
+  const Tensor x = modes.autocast ? Call{op::view_as_complex, {input}}[0] : input;
   if (x.dtype() != Dtype::f32 && x.dtype() != Dtype::f64) {
     fail(Code::dtype,
          "view_as_complex is only supported for float and double tensors, but got a tensor of "
