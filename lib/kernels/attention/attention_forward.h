@@ -11,7 +11,7 @@ namespace flambeau::FLAM_TARGET {
 // Of heads padded to kWidth columns; the wider have smaller tiles.
 template <class T, int kPaddedWidth> struct ForwardTile {
   static constexpr int kWidth = kPaddedWidth, kRowBytes = kWidth * int(sizeof(T)),
-                       kKeys = kRowBytes > 256 ? 64 / int(sizeof(T)) : 128 / int(sizeof(T));
+                       kKeys = kRowBytes > 256 ? 16 : 128 / int(sizeof(T));
   using Part = WarpPart<(kRowBytes > 512 ? 2 : 1), kWidth>;
   using Queries = HeadTile<T, Part::kRows, kWidth>;
   using Keys = HeadTile<T, kKeys, kWidth>;

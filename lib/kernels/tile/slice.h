@@ -39,7 +39,7 @@ template <class T, int kOuter, int kDepth, bool kDepthFirst, int kThreads> struc
     const int64_t step = kRowsAtOnce * source.major_stride;
     if (source.chunked) {
       // Of wide rows, all addresses at once are more than a kernel has registers for.
-      [[maybe_unused]] constexpr int kUnder = Rows::kRowBytes >= 512 ? 4 : kMajor / kRowsAtOnce;
+      [[maybe_unused]] constexpr int kUnder = Rows::kRowBytes > 512 ? 4 : kMajor / kRowsAtOnce;
 #pragma unroll kUnder
       for (int r = row; r < row + kMajor; r += kRowsAtOnce, from += step) {
         const bool there = r < rows;
