@@ -53,7 +53,7 @@ def outcome(function, operands):
         found = function(*operands)
     except Exception as problem:
         return type(problem), str(problem)
-    made = found.grad_fn.name() if found.requires_grad else None
+    made = found.grad_fn.name() if found.grad_fn else None
     return type(found), found.dtype, made, found.detach().numpy().tobytes()
 
 
