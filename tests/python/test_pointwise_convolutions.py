@@ -41,13 +41,12 @@ def check(function, sizes, device, dtype, last=False, bias=True, **options):
 
 @pytest.fixture
 def launched(request):
-    """Whether the library alone made them, of the gradient by planes' weight too or not; without
-    a stand-in nobody says."""
+    """Whether the library made them, but for what our own kernels are named for; without a
+    stand-in nobody says."""
 
-    def by(names, weight=True):
+    def by(names, *own):
         if request.config.getoption("--device") == "standin":
-            kept = set() if weight else {"conv_weight_gradient_kernel"}
-            assert "cublasLtMatmul" in names and names & OWN == kept, names
+            assert "cublasLtMatmul" in names and names & OWN == set(own), names
 
     return by
 
@@ -80,14 +79,15 @@ def test_planes_are_a_batch(size, bias, dtype, device, launched):
         function, ((3, 8, *size), (5, 8, *[1] * len(size)), (5,)), device, dtype, False, bias
     )
     assert y.is_contiguous()
-    launched(names, weight=False)
+    launched(names, "conv_weight_gradient_kernel", *["convolution_kernel"] * bias)
 
 
 @pytest.mark.parametrize("last", [False, True])
 def test_transposed(last, device, launched):
     sizes = ((2, 8, 4, 4), (8, 5, 1, 1), (5,))
     names, _ = check(F.conv_transpose2d, sizes, device, torch.float32, last)
-    launched(names, weight=last)
+    own = [] if last else ["conv_transpose_kernel", "conv_weight_gradient_kernel"]
+    launched(names, *own)
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -109,6 +109,19 @@ def test_rows_of_planes_that_are_not_aligned(device):
 def test_a_transposed_window_that_reaches_further(device):
     options = {"dilation": 2, "output_padding": 1}
     check(F.conv_transpose2d, ((2, 8, 4, 4), (8, 5, 1, 1), (5,)), device, torch.float32, **options)
+
+
+@pytest.mark.parametrize("channels", [1, 4])
+def test_what_is_expanded_is_not_read_as_if_it_lay_there(channels, device):
+    x, w = (drawn(*s, seed=1, dtype=torch.float32) for s in ((2, 8, 4, 4), (channels, 8, 1, 1)))
+    pixel = drawn(1, 8, 1, 1, seed=2, dtype=torch.float32)
+    ours = [t.to(device).requires_grad_() for t in (x, w, pixel)]
+    ideal = [t.detach().double().requires_grad_() for t in (x, w, pixel)]
+    for a, b, one in (ours, ideal):
+        F.conv2d(a, b).sum().backward()  # of one gradient for all places
+        F.conv2d(one.expand(1, 8, 4, 4), b).square().sum().backward()
+    for found, wanted in zip(ours, ideal, strict=True):
+        torch.testing.assert_close(found.grad.cpu().double(), wanted.grad, rtol=1e-5, atol=1e-4)
 
 
 def test_parts_of_images(device):
