@@ -11,11 +11,11 @@ from ..._types import NAMES
 from ._index import BLOCK
 from .api import DamagedCheckpoint
 
-# What the safetensors format calls a dtype.
+# What the safetensors format calls a dtype; complex128, which it has no name for, lies as pairs.
 _CODES = {
     **{f"float{n}": f"F{n}" for n in (16, 32, 64)},
     **{f"int{n}": f"I{n}" for n in (8, 16, 32, 64)},
-    **{"bfloat16": "BF16", "uint8": "U8", "bool": "BOOL"},
+    **{"bfloat16": "BF16", "uint8": "U8", "bool": "BOOL", "complex64": "C64", "complex128": "F64"},
 }
 
 
@@ -84,7 +84,7 @@ def write_file(path, entries, sync=True):
     for entry in entries:
         header[entry.key] = {
             "dtype": _CODES[entry.dtype._name],
-            "shape": list(entry.sizes),
+            "shape": [*entry.sizes, *([2] if entry.dtype._name == "complex128" else [])],
             "data_offsets": [at, at + entry.size],
         }
         at += entry.size
