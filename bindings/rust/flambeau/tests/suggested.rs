@@ -73,6 +73,8 @@ fn dtypes(dtype: Dtype) {
     Dtype::I8;
     Dtype::U8;
     Dtype::Bool;
+    Dtype::C64;
+    Dtype::C128;
     dtype;
 }
 
