@@ -5,10 +5,10 @@
  * prints. What any function may fail with is not repeated at each: `FLAM_ERROR_INVALID_ARGUMENT`
  * for a missing handle or callback, a list without its count, an enumerator, device, struct size or
  * reserved field that is not known, out of memory, a result whose size 64 bits do not hold
- * (`FLAM_ERROR_SHAPE`), a lost device, a failed callback, and what autograd refuses: a derivative
- * that is not implemented (`FLAM_ERROR_UNSUPPORTED`) or a recorded destination. `flam_x_` and
- * `flam_x_out` add `FLAM_ERROR_DTYPE` and `FLAM_ERROR_SHAPE` where the destination does not take
- * the result.
+ * (`FLAM_ERROR_SHAPE`), a lost device, a failed callback, what autograd refuses (a derivative that
+ * is not implemented, a recorded destination, gradients of whole numbers) and complex numbers in an
+ * operation of reals (`FLAM_ERROR_UNSUPPORTED`). `flam_x_` and `flam_x_out` add `FLAM_ERROR_DTYPE`
+ * and `FLAM_ERROR_SHAPE` where the destination does not take the result.
  */
 #ifndef FLAMBEAU_ERROR_H
 #define FLAMBEAU_ERROR_H

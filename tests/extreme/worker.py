@@ -39,7 +39,8 @@ IN_GENERAL = {
         "|: reserved is|its count is 0|has no function `"
     ),
     "SHAPE": re.compile(" overflowed with sizes=|possible overflow|negative dimension -"),
-    "UNSUPPORTED": re.compile("the derivative of"),
+    "UNSUPPORTED": re.compile("the derivative of|is unsupported for complex"),
+    "DTYPE": re.compile("can require gradients"),
 }
 OF_DESTINATIONS = ("DTYPE", "SHAPE")
 RUN_OTHERS = ("flam_module_call", "flam_module_forward")  # fail with what these fail with
