@@ -70,6 +70,9 @@ class Maker:
     def square(self, x: Value) -> Value:
         return self.made("mul", input=x, other=x)
 
+    def complex(self) -> Value:
+        return self.made("complex", real=self.f32(4, 4), imag=self.f32(4, 4))
+
     def loss(self, x: Value) -> Value:
         return self.made("sum", input=self.square(x))
 
@@ -304,6 +307,11 @@ CALLS = {
         "theta": m.f32(1, 2, 3),
         "size": values.array("int64_t", [1, 1, 4, 4]),
     },
+    "complex": lambda m: {n: m.f32(4, 4) for n in ("real", "imag")} | {"out": m.complex()},
+    "polar": lambda m: {n: m.f32(4, 4) for n in ("abs", "angle")} | {"out": m.complex()},
+    "imag": lambda m: {"input": m.complex()},
+    "view_as_real": lambda m: {"input": m.complex()},
+    "view_as_complex": lambda m: {"input": m.f32(4, 2)},
     "autograd_backward": lambda m: {"tensors": values.handles([m.loss(m.leaf())])},
     "batch_norm": lambda m: {"input": m.f32(4, 4), "training": m.number(1, ctypes.c_int32)},
     "bernoulli": lambda m: {"input": m.share(4)},
