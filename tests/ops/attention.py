@@ -159,7 +159,7 @@ HEADS = dict(
     options=[dict(given=ONE), dict(given=ONE, num_heads=1, is_causal=True)],
     required=True,
     pairs=[
-        ((Q, x(5, 2, 3), x(5, 2, 2), x(4, 4), x(4, 3), x(4, 2)), dict(given=OWN)),
+        ((Q, unit(5, 2, 3), unit(5, 2, 2), unit(4, 4), unit(4, 3), unit(4, 2)), dict(given=OWN)),
         ((x(3, 4), x(5, 4), x(5, 4), *IN), dict(given=ONE[:2])),
         (
             (Q, KEYS, KEYS, *IN, x(1, 1, 4), x(1, 1, 4), FUTURE),

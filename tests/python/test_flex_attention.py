@@ -169,16 +169,16 @@ def test_what_goes_to_the_kernel_is_what_the_scores_give(torch, device, flex, sc
 
 
 def test_functions_that_add_write_no_score(torch, device, flex):
-    """Backward takes no memory for scores of all heads, which would be 512 KiB."""
+    """Backward takes no memory for scores of all heads, which would be 3 MiB."""
     if device == "cpu":
         pytest.skip("memory of the host is not counted by device")
-    q, k, v = (torch.randn(1, 8, 128, 4, device=device, requires_grad=True) for _ in range(3))
-    mask = flex.create_block_mask(causal, None, None, 128, 128, device=device)
+    q, k, v = (torch.randn(1, 12, 256, 4, device=device, requires_grad=True) for _ in range(3))
+    mask = flex.create_block_mask(causal, None, None, 256, 256, device=device)
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     out = flex.flex_attention(q, k, v, lambda s, b, h, q, kv: s + 0.1 * (kv - q), mask)
     out.sum().backward()
-    assert torch.cuda.max_memory_allocated() - before < 512 << 10
+    assert torch.cuda.max_memory_allocated() - before < 3 << 20
 
 
 def against_f64(torch, flex, q, k, v, score_mod, bias):

@@ -158,9 +158,11 @@ Meetings meetings_of(const Walk& w, int32_t free_dims, const Tensor& target, Fro
   return found.first.size() < count ? std::move(found) : Meetings{};
 }
 
-// Whether the order of writes to one place shows.
-bool order_shows(const Kernel& kernel, Dtype dtype) {
-  return &kernel != &kIndexRead && (&kernel == &kIndexSet || !is_integral(dtype));
+// Whether writes to one place come in any order, and that shows. A simulated device may run the
+// host's kernels, which write in order as they are.
+bool order_shows(const Kernel& kernel, Device device, Dtype dtype) {
+  if (&kernel == &kIndexRead || kernel_column(device) == KernelColumn::host) return false;
+  return &kernel == &kIndexSet || !is_integral(dtype);
 }
 
 // Writes of a device in the host's order: their places are found, sorted with where they stood, and
@@ -214,8 +216,7 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
   a.numel = std::accumulate(w.sizes.begin(), w.sizes.end(), int64_t{1}, std::multiplies<>());
   if (a.numel == 0) return;
   simplify(w);
-  const bool in_order =
-      deterministic_algorithms && !device.is_cpu() && order_shows(kernel, dst.dtype());
+  const bool in_order = deterministic_algorithms && order_shows(kernel, device, dst.dtype());
   if (in_order) a.free_dims = free_dims_first(w);
   Meetings meetings;
   a.in_rows = device.is_cpu() && adds_up(kernel, dst.dtype()) && fills_rows(w, target);
