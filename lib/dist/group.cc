@@ -273,7 +273,14 @@ const Account& Group::account() const {
 void Group::throw_if_over() const {
   check(rank_ >= 0, Code::invalid_argument, "this rank is not in the group \"", options_.name,
         "\"; call it on the group's ranks only");
-  if (over_) throw *over_;
+  if (!over_) return;
+  tell();
+  throw *over_;
+}
+
+void Group::tell() const {
+  told_ = true;
+  forget_failures(this);
 }
 
 void Group::check_goes_on() const {
@@ -283,12 +290,9 @@ void Group::check_goes_on() const {
 }
 
 std::exception_ptr Group::why_over() const {
-  try {
-    check_goes_on();
-  } catch (...) {
-    return std::current_exception();
-  }
-  return std::make_exception_ptr(Error(Code::invalid_argument, "the group was ended"));
+  const std::lock_guard lock(mutex_);
+  return std::make_exception_ptr(over_ ? *over_
+                                       : Error(Code::invalid_argument, "the group was ended"));
 }
 
 uint64_t Group::next_call(const What& what) {
@@ -499,7 +503,7 @@ void Group::explain(uint64_t sequence, const What& what, Millis timeout, flam_di
   check(result != FLAM_DIST_UNSUPPORTED, Code::unsupported, what.text(), ": ", why);
   {
     const std::lock_guard lock(mutex_);
-    throw_if_over();
+    if (over_) throw *over_;
   }
   Error error = result == FLAM_DIST_TIMEOUT ? world_->not_answered(*this, text, timeout)
                 : result == FLAM_DIST_LOST

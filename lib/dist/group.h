@@ -130,6 +130,9 @@ class Group final : public RefCounted {
   [[noreturn]] void explain(uint64_t sequence, const What& what, Millis timeout,
                             flam_dist_result result, const char* why);
   void throw_if_over() const;
+  // A call has thrown what ended it to the program: no wait for a device says it once more.
+  void tell() const;
+  bool is_told() const { return told_; }
   // Keeps what a transfer that nobody waits for reads or writes until it has ended.
   void abandon(void* request, Staged memory);
   void sweep(bool all);
@@ -164,6 +167,7 @@ class Group final : public RefCounted {
   std::optional<Error> over_, leaver_;
   std::optional<std::chrono::steady_clock::time_point> end_calls_from_, leaver_seen_;
   bool aborted_ = false;
+  mutable std::atomic<bool> told_{false};
 
   mutable std::mutex now_mutex_;
   struct {

@@ -135,7 +135,10 @@ void StreamCalls::failed(const What& what, uint64_t sequence, Millis timeout,
   try {
     group_.explain(sequence, what, timeout, result, why);
   } catch (...) {
-    if (result != FLAM_DIST_UNSUPPORTED) abort();
+    if (result != FLAM_DIST_UNSUPPORTED) {
+      abort();
+      group_.tell();
+    }
     throw;
   }
 }
@@ -263,37 +266,46 @@ void StreamCalls::watch() {
   }
 }
 
-void StreamCalls::look() {
+// Lets go what has ended; the oldest of what has not.
+Ref<StreamWork> StreamCalls::sweep() {
   std::deque<Ref<StreamWork>> left;
-  bool given_up;
   {
     const std::lock_guard lock(mutex_);
     left = under_way_;
-    given_up = aborted_;
   }
-  if (given_up) return give_up();
-  flam_dist_text why{};
-  auto result = provider_.poll(communicator_, &why);
   std::vector<Ref<StreamWork>> ended;
   for (const Ref<StreamWork>& work : left)
     if (work->done()) ended.push_back(work);
   const auto over = [&](const Ref<StreamWork>& work) {
     return std::ranges::find(ended, work.get(), &Ref<StreamWork>::get) != ended.end();
   };
-  Ref<StreamWork> late;
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(under_way_, over);
-    if (!under_way_.empty()) late = under_way_.front();
   }
   for (const Ref<StreamWork>& work : ended) group_.note_end(work->sequence);
+  return oldest();
+}
+
+void StreamCalls::look() {
+  bool given_up;
+  {
+    const std::lock_guard lock(mutex_);
+    given_up = aborted_;
+  }
+  if (given_up) return give_up();
+  flam_dist_text why{};
+  auto result = provider_.poll(communicator_, &why);
+  const Ref<StreamWork> late = sweep();
   if (!late) return;
   if (result == FLAM_DIST_OK && Clock::now() > late->began + late->timeout)
     result = FLAM_DIST_TIMEOUT;
   if (result == FLAM_DIST_OK) return;
   try {
-    failed(late->what, late->sequence, late->timeout, result, why.text);
+    group_.explain(late->sequence, late->what, late->timeout, result, why.text);
   } catch (...) {
+    sweep();  // what had all it needed when the other rank was lost
+    abort();
     give_up();
   }
 }
@@ -310,6 +322,7 @@ void StreamCalls::give_up() {
     note_failure(&group_, work->device, error);
     work->fail(error);
   }
+  if (group_.is_told()) forget_failures(&group_);
   provider_.poll(communicator_, nullptr);
   const std::lock_guard lock(mutex_);
   std::erase_if(under_way_, [&](const Ref<StreamWork>& work) {

@@ -54,6 +54,7 @@ class StreamCalls {
   void failed(const What& what, uint64_t sequence, Millis timeout, flam_dist_result result,
               const char* why);
   void watch();
+  Ref<StreamWork> sweep();
   void look();
   void give_up();
 

@@ -374,6 +374,30 @@ def test_faults(outcomes, fault):
         assert enqueued is not None and enqueued < 1, found[0].value
 
 
+def heard(rank, size):
+    """A call of the group says what ended it: a wait for the device does not say it once more."""
+    torch, dist, _ = begin(rank, size)
+    x = torch.ones(4, device="cuda")
+    dist.all_reduce(x)
+    torch.cuda.synchronize()
+    dist.barrier()
+    if rank == size - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    work = dist.all_reduce(x, async_op=True)  # is under way when the other rank is lost
+    time.sleep(1)
+    with pytest.raises(dist.DistError, match="rank 1 of group"):
+        dist.all_reduce(x)
+    torch.cuda.synchronize()
+    with pytest.raises(dist.DistError, match="rank 1 of group"):
+        work.wait()
+    dist.destroy_process_group()
+
+
+def test_what_ended_a_group_is_said_once():
+    found = ranks.run(heard, 2, timeout=TIME, **OVER)
+    assert found[0].code == 0, found[0].output
+
+
 def outlasts(rank, size):
     """The root of a broadcast has done its part and leaves, when rank 0's call waits for other work
     of its device for longer than a call waits for a rank that has left."""
