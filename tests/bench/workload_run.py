@@ -1,8 +1,9 @@
 """One workload in a process of its own: python workload_run.py flambeau|torch NAME SECONDS
 
 Prints JSON: a step's seconds of this process' own time and of the clock, each the median over the
-steps, and the peak of memory in bytes: what the process grew by, and what flambeau's allocator
-held. A first step is not timed: it makes what later steps find.
+steps, and the peak of memory in bytes: what the process grew by, without the pages of files, which
+are code that ran for the first time; and what flambeau's allocator held. A first step is not timed:
+it makes what later steps find.
 """
 
 from __future__ import annotations
@@ -19,14 +20,24 @@ from workloads import WORKLOADS
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-def high_water():
-    """The largest size that this process had in memory, or None where the system does not tell."""
+def pages():
+    """The largest size that this process had in memory and what of its size now is files, or None
+    where the system does not tell."""
     try:
         lines = STATUS.read_text().splitlines()
     except OSError:
         return None
-    kib = next((line.split()[1] for line in lines if line.startswith("VmHWM")), None)
-    return None if kib is None else int(kib) * 1024
+    kib = {line.split(":")[0]: int(line.split()[1]) for line in lines if line.endswith(" kB")}
+    if not {"VmHWM", "RssFile"} <= kib.keys():
+        return None
+    return kib["VmHWM"] * 1024, kib["RssFile"] * 1024
+
+
+def growth(before, after):
+    """Of the peak, in bytes. Pages of files stay, so that all that came until now were at it."""
+    if before is None or after is None:
+        return None
+    return (after[0] - before[0]) - (after[1] - before[1])
 
 
 def timed(step, seconds):
@@ -63,12 +74,11 @@ def main():
         CLEAR.write_text("5")
     except OSError:
         pass
-    before = high_water()
+    before = pages()
     step = WORKLOADS[name].make(torch)
     step()
     cpu, wall = timed(step, seconds)
-    after = high_water()
-    grown = None if before is None else after - before
+    grown = growth(before, pages())
     held = None
     if package == "flambeau":
         held = torch.accelerator.memory_stats("cpu")["reserved_bytes.all.peak"]
