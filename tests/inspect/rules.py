@@ -40,7 +40,7 @@ class Rule:
     doubles: bool = False  # and doubles are calculated with
 
 
-CONV = "kernels/conv/conv"
+CONV, FOLD = "kernels/conv/conv", "kernels/fold/fold"
 CHUNKS, ELEMENTS = r"\bmap_chunks_kernel<\S*::", r"\bmap_elements_kernel<\S*::"
 PRODUCT, OF = r"\bconv_product_kernel<", r"\S*ConvResult\)"
 MMA, WIDE = (TENSOR, MATRICES, COPIES), (WIDE_STORES,)
@@ -101,6 +101,16 @@ RULES = (
     ),
     Rule(r"\battention_delta_kernel<", "kernels/attention/attention", registers=32, divides=True),
     Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=56),
+    # Sums are kept in doubles. Powers of any exponent take more.
+    Rule(r"\bfold_rows_kernel<\S*NormPOf<", FOLD, 88, 512, needs=(WIDE_LOADS,), doubles=True),
+    Rule(
+        r"\bfold_rows_kernel<(?!\S*NormPOf<)", FOLD, 48, 512, needs=(WIDE_LOADS,), doubles=True
+    ),
+    Rule(r"\bfold_columns_kernel<", FOLD, registers=48, shared=4096, doubles=True),
+    Rule(r"\bfold_join_kernel<", FOLD, registers=40, shared=512, doubles=True),
+    # Averages of whole numbers are divisions.
+    Rule(r"\bpool_kernel<(?!\S*AvgPoolElement<long>)", "kernels/pool/pool", registers=80),
+    Rule(r"\bresample_kernel<", "kernels/resample/resample", registers=80),
     # Items of a tile in shared memory, beside the counts of a digit where the first few are chosen.
     Rule(r"\bsort_tile_kernel<", "kernels/sort/sort", registers=48, shared=16384),
     Rule(r"\bsort_select_kernel<", "kernels/sort/sort", registers=64, shared=24800),

@@ -80,6 +80,22 @@ PoolArgs args_of(const char* op, const Tensor& x, const Tensor& y, const PoolPar
   return g;
 }
 
+// What a launch receives, when its windows are known.
+void launch_pool(const char* op, KernelFn fn, PoolArgs g, const Tensor& written,
+                 std::initializer_list<Access> accesses) {
+  if (written.numel() == 0) return;
+  for (int d = 0; d < kConvDims; ++d) {
+    if (g.adaptive) {
+      g.by_in[d] = FarDivide(g.in[d]);
+      if (g.out[d]) g.by_out[d] = FarDivide(g.out[d]);
+    } else {
+      g.by_stride[d] = FarDivide(g.stride[d]);
+      g.by_dilation[d] = FarDivide(g.dilation[d]);
+    }
+  }
+  launch_kernel(op, fn, written.device(), g, accesses);
+}
+
 void check_indices(const char* op, const Tensor& indices, const Tensor& y) {
   const bool same = indices.sizes().size() == y.sizes().size() &&
                     std::equal(y.sizes().begin(), y.sizes().end(), indices.sizes().begin());
@@ -90,14 +106,14 @@ void check_indices(const char* op, const Tensor& indices, const Tensor& y) {
 void average(const char* op, const Tensor& y, const Tensor& x, const PoolParams* params) {
   const PoolArgs g = args_of(op, x, y, params);
   const KernelFn fn = kAvgPool.find(op, y.device(), y.dtype());
-  if (y.numel() != 0) launch_kernel(op, fn, y.device(), g, {writes(y), reads(x)});
+  launch_pool(op, fn, g, y, {writes(y), reads(x)});
 }
 
 void average_backward(const char* op, const Tensor& dx, const Tensor& dy,
                       const PoolParams* params) {
   const PoolArgs g = args_of(op, dx, dy, params);
   const KernelFn fn = kAvgPoolBackward.find(op, dx.device(), dx.dtype());
-  if (dx.numel() != 0) launch_kernel(op, fn, dx.device(), g, {writes(dx), reads(dy)});
+  launch_pool(op, fn, g, dx, {writes(dx), reads(dy)});
 }
 
 // Adaptive windows of one size that follow one another are regular ones, which are seen faster.
@@ -117,7 +133,7 @@ void maximum(const char* op, const Tensor& y, const Tensor& indices, const Tenso
     g.indices = operand_of(indices);
   }
   const KernelFn fn = kMaxPool.find(op, y.device(), y.dtype());
-  if (y.numel() != 0) launch_kernel(op, fn, y.device(), g, {writes(y), writes(indices), reads(x)});
+  launch_pool(op, fn, g, y, {writes(y), writes(indices), reads(x)});
 }
 
 void maximum_backward(const char* op, const Tensor& dx, const Tensor& dy, const Tensor& indices,
@@ -127,8 +143,7 @@ void maximum_backward(const char* op, const Tensor& dx, const Tensor& dy, const 
   check_indices(op, indices, dy);
   g.indices = operand_of(indices);
   const KernelFn fn = kMaxPoolBackward.find(op, dx.device(), dx.dtype());
-  if (dx.numel() != 0)
-    launch_kernel(op, fn, dx.device(), g, {writes(dx), reads(dy), reads(indices)});
+  launch_pool(op, fn, g, dx, {writes(dx), reads(dy), reads(indices)});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // it in a fixed order.
 #pragma once
 #include "kernels/conv/conv.h"
+#include "kernels/far_divide.h"
 
 namespace flambeau {
 
@@ -43,6 +44,8 @@ struct PoolArgs {
   ConvOperand x, y, indices;  // or their gradients
   int64_t divisor;
   bool adaptive, count_include_pad;
+  // Set as the launch begins: of adaptive windows by the sizes, of others by steps.
+  FarDivide by_in[kConvDims], by_out[kConvDims], by_stride[kConvDims], by_dilation[kConvDims];
 };
 
 extern constinit Kernel kMaxPool, kMaxPoolBackward, kAvgPool, kAvgPoolBackward;

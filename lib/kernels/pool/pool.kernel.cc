@@ -2,6 +2,7 @@
 #include "kernels/pool/pool_element.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
+#include "kernels/image_walk.h"
 #else
 #include "base/thread_pool.h"
 #include "kernels/pool/pool_average_host.h"
@@ -12,14 +13,13 @@ namespace flambeau::FLAM_TARGET {
 
 #if defined(FLAM_DEVICE_SOURCE)
 
-template <class Element> __global__ void pool_kernel(PoolArgs g, int64_t total) {
-  const int64_t* n = Element::extent(g);
+template <class Element>
+__global__ void pool_kernel(const __grid_constant__ PoolArgs g,
+                            const __grid_constant__ ImageWalk walk, int64_t total) {
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
-    const int64_t w = i % n[2], line = i / n[2], h = line % n[1], slice = line / n[1],
-                  d = slice % n[0];
-    const int64_t plane = slice / n[0];
-    Element::run(g, plane / g.channels, plane % g.channels, d, h, w);
+    const ImagePlace p = walk.at(i);
+    Element::run(g, p.image, p.channel, p.d, p.h, p.w);
   }
 }
 
@@ -28,7 +28,7 @@ template <class Element> void pool_entry(void* stream, const void* p) {
   const int64_t* n = Element::extent(g);
   const int64_t total = g.images * g.channels * n[0] * n[1] * n[2], blocks = (total + 255) / 256;
   FLAM_LAUNCH((pool_kernel<Element>), dim3(unsigned(blocks < (1 << 20) ? blocks : 1 << 20)),
-              dim3(256), 0, stream, g, total);
+              dim3(256), 0, stream, g, ImageWalk(n, g.channels, n == g.out ? g.y : g.x), total);
 }
 
 #else

@@ -17,19 +17,25 @@ FLAM_FN int64_t pool_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // The inputs of output o: from begin in steps of the dilation, inside the image.
 FLAM_FN PoolSpan pool_window(const PoolArgs& g, int d, int64_t o) {
-  if (g.adaptive) return {o * g.in[d] / g.out[d], ((o + 1) * g.in[d] + g.out[d] - 1) / g.out[d]};
+  if (g.adaptive) {
+    return {quotient(o * g.in[d], g.by_out[d]),
+            quotient((o + 1) * g.in[d] + g.out[d] - 1, g.by_out[d])};
+  }
   int64_t begin = o * g.stride[d] - g.padding[d];
   const int64_t end = begin + (g.kernel[d] - 1) * g.dilation[d] + 1;
-  if (begin < 0) begin += (-begin + g.dilation[d] - 1) / g.dilation[d] * g.dilation[d];
+  if (begin < 0) begin += quotient(-begin + g.dilation[d] - 1, g.by_dilation[d]) * g.dilation[d];
   return {begin, pool_min(end, g.in[d])};
 }
 
 // The outputs whose windows may hold input i.
 FLAM_FN PoolSpan pool_outputs(const PoolArgs& g, int d, int64_t i) {
-  if (g.adaptive) return {i * g.out[d] / g.in[d], ((i + 1) * g.out[d] + g.in[d] - 1) / g.in[d]};
+  if (g.adaptive) {
+    return {quotient(i * g.out[d], g.by_in[d]),
+            quotient((i + 1) * g.out[d] + g.in[d] - 1, g.by_in[d])};
+  }
   const int64_t reach = i + g.padding[d], first = reach - (g.kernel[d] - 1) * g.dilation[d];
-  return {first <= 0 ? 0 : (first + g.stride[d] - 1) / g.stride[d],
-          pool_min(g.out[d], reach / g.stride[d] + 1)};
+  return {first <= 0 ? 0 : quotient(first + g.stride[d] - 1, g.by_stride[d]),
+          pool_min(g.out[d], quotient(reach, g.by_stride[d]) + 1)};
 }
 
 // Elements of a window along one dimension, for the average's divisor.

@@ -2,6 +2,7 @@
 #include "kernels/resample/resample_value.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
+#include "kernels/image_walk.h"
 #else
 #include "kernels/resample/band_host.h"
 #endif
@@ -44,12 +45,13 @@ FLAM_FN void resample_element(const ResampleArgs& g, int64_t n, int64_t c, int64
 
 #if defined(FLAM_DEVICE_SOURCE)
 
-template <class T, class C> __global__ void resample_kernel(ResampleArgs g, int64_t total) {
+template <class T, class C>
+__global__ void resample_kernel(const __grid_constant__ ResampleArgs g,
+                                const __grid_constant__ ImageWalk walk, int64_t total) {
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
-    const int64_t w = i % g.out[2], line = i / g.out[2], h = line % g.out[1],
-                  slice = line / g.out[1], d = slice % g.out[0], plane = slice / g.out[0];
-    resample_element<T, C>(g, plane / g.channels, plane % g.channels, d, h, w);
+    const ImagePlace p = walk.at(i);
+    resample_element<T, C>(g, p.image, p.channel, p.d, p.h, p.w);
   }
 }
 
@@ -57,7 +59,7 @@ template <class T, class C> void resample_images(void* stream, const ResampleArg
   const int64_t total = g.images * g.channels * g.out[0] * g.out[1] * g.out[2];
   const int64_t blocks = (total + 255) / 256;
   FLAM_LAUNCH((resample_kernel<T, C>), dim3(unsigned(blocks < (1 << 20) ? blocks : 1 << 20)),
-              dim3(256), 0, stream, g, total);
+              dim3(256), 0, stream, g, ImageWalk(g.out, g.channels, g.y), total);
 }
 
 #else
