@@ -128,12 +128,12 @@ RULES = (
     # A line's place is a division, once.
     Rule(r"\bscan_columns_kernel<", "kernels/scan/scan", registers=64, divides=True, doubles=True),
     Rule(
-        r"\bindex_kernel<\S*(Read|Set)Place, \S*Word16>",
+        r"\bindex_kernel<\S*(Read|Set)Place, \S*Word16, ",
         "kernels/index/index",
         registers=48,
         needs=VECTORS,
     ),
-    Rule(r"\bindex_kernel<", "kernels/index/index", registers=48),
+    Rule(r"\bindex_(kernel|places_kernel|in_order_kernel)<", "kernels/index/index", registers=56),
     Rule(r"\btrue_kernel<", "kernels/index/index", registers=48, shared=16),
 )
 

@@ -1,8 +1,12 @@
 // Indexed reads and writes in CUDA: where a run along the last dimension is moved as it lies, by
-// words of up to 16 bytes, with 32-bit divisions where the walk has less than 2^31 steps. Writes
-// that meet in the host's order come sorted by their place: a run of equals is one thread's.
+// words of up to 16 bytes. What is divided by is known before the launch, and numbers are of 32
+// bits where the walk has less than 2^31 steps. Writes that meet in the host's order come sorted by
+// their place: a run of equals is one thread's.
 #pragma once
+#include <bit>
+
 #include "kernels/cuda_launch.h"
+#include "kernels/far_divide.h"
 #include "kernels/fast_divide.h"
 #include "kernels/index/index_walk.h"
 #include "kernels/tile/global_access.h"
@@ -43,26 +47,26 @@ inline IndexArgs by_words(IndexArgs a, int64_t element, int64_t bytes) {
 
 // ---- walks --------------------------------------------------------------------------------------
 
-struct IndexDivides {
-  FastDivide by[kIndexDims];
+// By FastDivide or FarDivide, and what counts steps then.
+template <class Divide> struct IndexDivides {
+  using Count = std::conditional_t<std::is_same_v<Divide, FastDivide>, uint32_t, int64_t>;
+  Divide by[kIndexDims];
 
-  IndexDivides() = default;
   explicit IndexDivides(const IndexArgs& a) {
-    for (int d = 1; d < a.ndim; ++d) by[d] = FastDivide(a.size[d]);
+    for (int d = 1; d < a.ndim; ++d) by[d] = Divide(a.size[d]);
+  }
+
+  // Bytes by which element i of dimensions first to last - 1 moves what has such strides.
+  __device__ int64_t walked(int first, int last, Count i, const int64_t* stride) const {
+    int64_t at = 0;
+    for (int d = last - 1; d > first; --d) {
+      const Count outer = quotient(i, by[d]);
+      at += int64_t(i - outer * Count(by[d].divisor)) * stride[d];
+      i = outer;
+    }
+    return first < last ? at + int64_t(i) * stride[first] : 0;
   }
 };
-
-// Bytes by which step i of the walk moves what has such strides.
-__device__ inline int64_t walked(const IndexArgs& a, const IndexDivides& divides, uint32_t i,
-                                 const int64_t* stride) {
-  int64_t at = 0;
-  for (int d = a.ndim - 1; d > 0; --d) {
-    const uint32_t outer = quotient(i, divides.by[d]);
-    at += int64_t(i - outer * divides.by[d].divisor) * stride[d];
-    i = outer;
-  }
-  return a.ndim ? at + int64_t(i) * stride[0] : 0;
-}
 
 __device__ inline int64_t listed(const IndexArgs& a, const IndexList& list, int64_t place) {
   const int64_t index = load_global(reinterpret_cast<const int64_t*>(list.data + place));
@@ -70,27 +74,19 @@ __device__ inline int64_t listed(const IndexArgs& a, const IndexList& list, int6
   return in_range(a.op, a.report, at, index, list.dim, list.size) * list.step;
 }
 
-// Any number of steps, and elements as they are.
-template <class F, class T> __global__ void index_far_kernel(IndexArgs a) {
-  const int64_t step = int64_t(gridDim.x) * blockDim.x;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < a.numel; i += step) {
-    const WalkPlace p = walk_place(a, i);
-    const int64_t moved = listed_offset(a, p.list);
-    T* dst = reinterpret_cast<T*>(a.dst + p.dst + (kReads<F> ? 0 : moved));
-    update_place(Update<F>{}, dst,
-                 *reinterpret_cast<const T*>(a.src + p.src + (kReads<F> ? moved : 0)));
-  }
-}
-
 // What is looked up by a dimension's number stays where arguments are, without a copy per thread.
-template <class F, class T>
+template <class F, class T, class Divide>
 __global__ void index_kernel(const __grid_constant__ IndexArgs a,
-                             const __grid_constant__ IndexDivides divides) {
-  const uint32_t step = gridDim.x * blockDim.x, numel = uint32_t(a.numel);
-  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < numel; i += step) {
-    int64_t dst = walked(a, divides, i, a.dst_stride), src = walked(a, divides, i, a.src_stride);
-    for (int l = 0; l < a.lists; ++l)
-      (kReads<F> ? src : dst) += listed(a, a.list[l], walked(a, divides, i, a.list[l].stride));
+                             const __grid_constant__ IndexDivides<Divide> divides) {
+  using Count = typename IndexDivides<Divide>::Count;
+  const Count step = Count(gridDim.x) * blockDim.x, numel = Count(a.numel);
+  for (Count i = Count(blockIdx.x) * blockDim.x + threadIdx.x; i < numel; i += step) {
+    int64_t dst = divides.walked(0, a.ndim, i, a.dst_stride),
+            src = divides.walked(0, a.ndim, i, a.src_stride);
+    for (int l = 0; l < a.lists; ++l) {
+      (kReads<F> ? src : dst) +=
+          listed(a, a.list[l], divides.walked(0, a.ndim, i, a.list[l].stride));
+    }
     const T value = load_global(reinterpret_cast<const T*>(a.src + src));
     T* const place = reinterpret_cast<T*>(a.dst + dst);
     if constexpr (std::is_base_of_v<SetPlace, F>) {
@@ -101,55 +97,50 @@ __global__ void index_kernel(const __grid_constant__ IndexArgs a,
   }
 }
 
-template <class F, class T> void index_near(void* stream, const IndexArgs& a) {
-  FLAM_LAUNCH((index_kernel<F, T>), index_grid((a.numel + kIndexThreads - 1) / kIndexThreads),
-              dim3(kIndexThreads), 0, stream, a, IndexDivides(a));
+template <class F, class T, class Divide> void index_all(void* stream, const IndexArgs& a) {
+  FLAM_LAUNCH((index_kernel<F, T, Divide>),
+              index_grid((a.numel + kIndexThreads - 1) / kIndexThreads), dim3(kIndexThreads), 0,
+              stream, a, IndexDivides<Divide>(a));
 }
 
 // ---- in the host's order ------------------------------------------------------------------------
 
-// Bytes by which element i of dimensions first to last - 1 moves what has such strides.
-__device__ inline int64_t walked_far(const IndexArgs& a, int64_t i, int first, int last,
-                                     const int64_t* stride) {
-  int64_t at = 0;
-  for (int d = last - 1; d >= first; --d) {
-    const int64_t outer = d > first ? i / a.size[d] : 0;
-    at += (i - outer * a.size[d]) * stride[d];
-    i = outer;
-  }
-  return at;
-}
+using OrderDivides = IndexDivides<FarDivide>;
 
 // The places, in elements, that the writes along the dimensions after the free ones go to.
-template <class P> __global__ void index_places_kernel(IndexArgs a, int64_t writes,
-                                                       int64_t element) {
+template <class P>
+__global__ void index_places_kernel(const __grid_constant__ IndexArgs a,
+                                    const __grid_constant__ OrderDivides divides, int64_t writes,
+                                    int element_bits) {
   const int64_t step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < writes; i += step) {
-    int64_t at = walked_far(a, i, a.free_dims, a.ndim, a.dst_stride);
+    int64_t at = divides.walked(a.free_dims, a.ndim, i, a.dst_stride);
     for (int l = 0; l < a.lists; ++l) {
       const IndexList& list = a.list[l];
-      at += listed(a, list, walked_far(a, i, a.free_dims, a.ndim, list.stride));
+      at += listed(a, list, divides.walked(a.free_dims, a.ndim, i, list.stride));
     }
-    store_global(static_cast<P*>(a.ordered) + i, P(at / element));
+    store_global(static_cast<P*>(a.ordered) + i, P(at >> element_bits));
   }
 }
 
 // A block's threads along x are columns beside each other, those along y writes in their order: the
 // first to a place makes all of them.
 template <class F, class T, class P>
-__global__ void index_in_order_kernel(IndexArgs a, int64_t columns, int64_t writes) {
+__global__ void index_in_order_kernel(const __grid_constant__ IndexArgs a,
+                                      const __grid_constant__ OrderDivides divides, int64_t columns,
+                                      int64_t writes) {
   const P* places = static_cast<const P*>(a.ordered);
   const int64_t down = int64_t(gridDim.y) * blockDim.y, across = int64_t(gridDim.x) * blockDim.x;
   for (int64_t k = int64_t(blockIdx.y) * blockDim.y + threadIdx.y; k < writes; k += down) {
     const P place = places[k];
     if (k && places[k - 1] == place) continue;
     for (int64_t c = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; c < columns; c += across) {
-      const char* const src = a.src + walked_far(a, c, 0, a.free_dims, a.src_stride);
+      const char* const src = a.src + divides.walked(0, a.free_dims, c, a.src_stride);
       T* const dst =
-          reinterpret_cast<T*>(a.dst + walked_far(a, c, 0, a.free_dims, a.dst_stride)) + place;
+          reinterpret_cast<T*>(a.dst + divides.walked(0, a.free_dims, c, a.dst_stride)) + place;
       auto sum = load(dst);  // rounded once, as on the host
       for (int64_t i = k; i < writes && places[i] == place; ++i) {
-        const int64_t from = walked_far(a, a.order[i], a.free_dims, a.ndim, a.src_stride);
+        const int64_t from = divides.walked(a.free_dims, a.ndim, a.order[i], a.src_stride);
         sum = F{}(sum, load(reinterpret_cast<const T*>(src + from)));
       }
       *dst = narrow<T>(sum);
@@ -163,7 +154,8 @@ template <class F, class T, class P> void index_in_order(void* stream, const Ind
   const int64_t writes = a.numel / columns;
   if (!a.order) {
     FLAM_LAUNCH((index_places_kernel<P>), index_grid((writes + kIndexThreads - 1) / kIndexThreads),
-                dim3(kIndexThreads), 0, stream, a, writes, int64_t(sizeof(T)));
+                dim3(kIndexThreads), 0, stream, a, OrderDivides(a), writes,
+                std::countr_zero(sizeof(T)));
     return;
   }
   unsigned across = 1;
@@ -171,7 +163,8 @@ template <class F, class T, class P> void index_in_order(void* stream, const Ind
   const dim3 block(across, kIndexThreads / across);
   dim3 grid = index_grid((columns + across - 1) / across);
   grid.y = index_grid((writes + block.y - 1) / block.y).x;
-  FLAM_LAUNCH((index_in_order_kernel<F, T, P>), grid, block, 0, stream, a, columns, writes);
+  FLAM_LAUNCH((index_in_order_kernel<F, T, P>), grid, block, 0, stream, a, OrderDivides(a), columns,
+              writes);
 }
 
 // ---- the launch ---------------------------------------------------------------------------------
@@ -187,18 +180,14 @@ template <class F, class T> void index_entry(void* stream, const void* p) {
   constexpr int64_t element = sizeof(T);
   const int64_t bytes = std::is_base_of_v<SetPlace, F> ? word_bytes(a, element) : element;
   const IndexArgs words = by_words(a, element, bytes);
-  if (words.numel > 0x7fffffff) {
-    FLAM_LAUNCH((index_far_kernel<F, T>), index_grid((a.numel + kIndexThreads - 1) / kIndexThreads),
-                dim3(kIndexThreads), 0, stream, a);
-    return;
-  }
+  if (words.numel > 0x7fffffff) return index_all<F, T, FarDivide>(stream, a);
   if constexpr (std::is_base_of_v<SetPlace, F>) {
-    if (bytes == 16) return index_near<F, Word<16>>(stream, words);
-    if (bytes == 8) return index_near<F, Word<8>>(stream, words);
-    if (bytes == 4) return index_near<F, Word<4>>(stream, words);
-    if (bytes == 2) return index_near<F, Word<2>>(stream, words);
+    if (bytes == 16) return index_all<F, Word<16>, FastDivide>(stream, words);
+    if (bytes == 8) return index_all<F, Word<8>, FastDivide>(stream, words);
+    if (bytes == 4) return index_all<F, Word<4>, FastDivide>(stream, words);
+    if (bytes == 2) return index_all<F, Word<2>, FastDivide>(stream, words);
   }
-  index_near<F, T>(stream, words);
+  index_all<F, T, FastDivide>(stream, words);
 }
 
 }  // namespace flambeau::FLAM_TARGET
