@@ -16,7 +16,7 @@ struct FoldDivides {
 
   FoldDivides(const FoldArgs& a, int64_t in_turn) : turn(in_turn) {
     for (int d = 1; d < a.kept; ++d) kept[d] = FarDivide(a.kept_size[d]);
-    for (int d = 1; d < a.reduced; ++d) reduced[d] = FarDivide(a.reduced_size[d]);
+    for (int d = 1; d < a.reduced && a.count; ++d) reduced[d] = FarDivide(a.reduced_size[d]);
   }
 };
 
