@@ -1743,6 +1743,7 @@ struct flam_api_table {
   flam_status (*store_check)(flam_store *, const char *const *, size_t, flam_bool *);
   flam_status (*store_delete_key)(flam_store *, const char *, flam_bool *);
   flam_status (*store_num_keys)(flam_store *, int64_t *);
+  flam_tensor *(*store_list_keys)(flam_store *);
   double (*store_timeout)(const flam_store *);
   flam_status (*store_set_timeout)(flam_store *, double);
   int32_t (*store_port)(const flam_store *);
@@ -1923,7 +1924,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1661];
+  flam_entry_ entries[1662];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -2102,24 +2103,24 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_D_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, \
-  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -2484,51 +2485,52 @@ static const char *const flam_api_names_[] = {
     "flam_store_release", "flam_store_retain", "flam_store_keep", "flam_store_set",
     "flam_store_get", "flam_store_append", "flam_store_add", "flam_store_compare_set",
     "flam_store_wait", "flam_store_ready", "flam_store_check", "flam_store_delete_key",
-    "flam_store_num_keys", "flam_store_timeout", "flam_store_set_timeout", "flam_store_port",
-    "flam_store_num_workers", "flam_store_describe", "flam_stream_new", "flam_stream_current",
-    "flam_stream_default", "flam_stream_from_native", "flam_stream_release", "flam_stream_retain",
-    "flam_stream_keep", "flam_stream_device", "flam_stream_id", "flam_stream_priority",
-    "flam_stream_native", "flam_stream_set_current", "flam_stream_push", "flam_stream_query",
-    "flam_stream_synchronize", "flam_stream_wait_stream", "flam_stream_is_capturing",
-    "flam_event_new", "flam_event_release", "flam_event_retain", "flam_event_keep",
-    "flam_event_device", "flam_event_record", "flam_event_wait", "flam_event_query",
-    "flam_event_synchronize", "flam_event_elapsed", "flam_tensor_release", "flam_tensor_retain",
-    "flam_tensor_keep", "flam_tensor_list_new", "flam_tensor_list_append", "flam_tensor_list_data",
-    "flam_tensor_list_size", "flam_tensor_list_get", "flam_tensor_list_release",
-    "flam_tensor_list_retain", "flam_tensor_list_keep", "flam_tensor_dtype", "flam_tensor_device",
-    "flam_tensor_dim", "flam_tensor_size", "flam_tensor_sizes", "flam_tensor_strides",
-    "flam_tensor_storage_offset", "flam_tensor_numel", "flam_tensor_element_size",
-    "flam_tensor_nbytes", "flam_tensor_use_count", "flam_tensor_is_contiguous",
-    "flam_tensor_is_wrapped_number", "flam_tensor_data_ptr", "flam_tensor_fix_memory",
-    "flam_tensor_host_data", "flam_tensor_mark_written", "flam_tensor_version",
-    "flam_tensor_is_pinned", "flam_tensor_pin_memory", "flam_tensor_shares_storage",
-    "flam_tensor_storage_data", "flam_tensor_storage_nbytes", "flam_tensor_record_stream",
-    "flam_tensor_from_data", "flam_tensor_from_blob", "flam_tensor_to_host", "flam_tensor_item_f64",
-    "flam_tensor_item_c128", "flam_tensor_item_i64", "flam_tensor_set_data",
-    "flam_tensor_detach_data", "flam_tensor_requires_grad", "flam_tensor_set_requires_grad",
-    "flam_tensor_is_leaf", "flam_tensor_grad", "flam_tensor_set_grad", "flam_tensor_is_view",
-    "flam_tensor_base", "flam_tensor_is_inference", "flam_tensor_grad_fn_name",
-    "flam_tensor_format", "flam_set_default_dtype", "flam_get_default_dtype",
-    "flam_set_default_device", "flam_get_default_device", "flam_where", "flam_where_out",
-    "flam_where_f64", "flam_where_i64", "flam_clamp", "flam_clamp_", "flam_clamp_out",
-    "flam_clamp_f64", "flam_clamp_f64_", "flam_clamp_i64", "flam_clamp_i64_", "flam_clamp_min",
-    "flam_clamp_min_", "flam_clamp_min_out", "flam_clamp_min_f64", "flam_clamp_min_f64_",
-    "flam_clamp_min_i64", "flam_clamp_min_i64_", "flam_clamp_max", "flam_clamp_max_",
-    "flam_clamp_max_out", "flam_clamp_max_f64", "flam_clamp_max_f64_", "flam_clamp_max_i64",
-    "flam_clamp_max_i64_", "flam_masked_fill", "flam_masked_fill_", "flam_masked_fill_f64",
-    "flam_masked_fill_f64_", "flam_masked_fill_i64", "flam_masked_fill_i64_", "flam_lerp",
-    "flam_lerp_", "flam_lerp_out", "flam_lerp_f64", "flam_lerp_f64_", "flam_addcmul",
-    "flam_addcmul_", "flam_addcmul_out", "flam_addcdiv", "flam_addcdiv_", "flam_addcdiv_out",
-    "flam_nn_transformer_encoder_layer", "flam_nn_transformer_decoder_layer",
-    "flam_nn_transformer_encoder", "flam_nn_transformer_decoder", "flam_nn_transformer",
-    "flam_set_tuning_enabled", "flam_tuning_enabled", "flam_set_tuning_measures_enabled",
-    "flam_tuning_measures_enabled", "flam_set_tuning_duration", "flam_tuning_duration",
-    "flam_set_tuning_iterations", "flam_tuning_iterations", "flam_tuning_results",
-    "flam_tuning_validators", "flam_tuning_write_file", "flam_tuning_read_file",
-    "flam_set_warning_callback", "flam_set_warning_descriptor", "flam_set_warn_always_enabled",
-    "flam_warn_always_enabled", "flam_check_output", "flam_hann_window", "flam_blackman_window",
-    "flam_bartlett_window", "flam_hamming_window", "flam_kaiser_window", "flam_cosine_window",
-    "flam_general_cosine_window", "flam_exponential_window", "flam_gaussian_window",
+    "flam_store_num_keys", "flam_store_list_keys", "flam_store_timeout", "flam_store_set_timeout",
+    "flam_store_port", "flam_store_num_workers", "flam_store_describe", "flam_stream_new",
+    "flam_stream_current", "flam_stream_default", "flam_stream_from_native", "flam_stream_release",
+    "flam_stream_retain", "flam_stream_keep", "flam_stream_device", "flam_stream_id",
+    "flam_stream_priority", "flam_stream_native", "flam_stream_set_current", "flam_stream_push",
+    "flam_stream_query", "flam_stream_synchronize", "flam_stream_wait_stream",
+    "flam_stream_is_capturing", "flam_event_new", "flam_event_release", "flam_event_retain",
+    "flam_event_keep", "flam_event_device", "flam_event_record", "flam_event_wait",
+    "flam_event_query", "flam_event_synchronize", "flam_event_elapsed", "flam_tensor_release",
+    "flam_tensor_retain", "flam_tensor_keep", "flam_tensor_list_new", "flam_tensor_list_append",
+    "flam_tensor_list_data", "flam_tensor_list_size", "flam_tensor_list_get",
+    "flam_tensor_list_release", "flam_tensor_list_retain", "flam_tensor_list_keep",
+    "flam_tensor_dtype", "flam_tensor_device", "flam_tensor_dim", "flam_tensor_size",
+    "flam_tensor_sizes", "flam_tensor_strides", "flam_tensor_storage_offset", "flam_tensor_numel",
+    "flam_tensor_element_size", "flam_tensor_nbytes", "flam_tensor_use_count",
+    "flam_tensor_is_contiguous", "flam_tensor_is_wrapped_number", "flam_tensor_data_ptr",
+    "flam_tensor_fix_memory", "flam_tensor_host_data", "flam_tensor_mark_written",
+    "flam_tensor_version", "flam_tensor_is_pinned", "flam_tensor_pin_memory",
+    "flam_tensor_shares_storage", "flam_tensor_storage_data", "flam_tensor_storage_nbytes",
+    "flam_tensor_record_stream", "flam_tensor_from_data", "flam_tensor_from_blob",
+    "flam_tensor_to_host", "flam_tensor_item_f64", "flam_tensor_item_c128", "flam_tensor_item_i64",
+    "flam_tensor_set_data", "flam_tensor_detach_data", "flam_tensor_requires_grad",
+    "flam_tensor_set_requires_grad", "flam_tensor_is_leaf", "flam_tensor_grad",
+    "flam_tensor_set_grad", "flam_tensor_is_view", "flam_tensor_base", "flam_tensor_is_inference",
+    "flam_tensor_grad_fn_name", "flam_tensor_format", "flam_set_default_dtype",
+    "flam_get_default_dtype", "flam_set_default_device", "flam_get_default_device", "flam_where",
+    "flam_where_out", "flam_where_f64", "flam_where_i64", "flam_clamp", "flam_clamp_",
+    "flam_clamp_out", "flam_clamp_f64", "flam_clamp_f64_", "flam_clamp_i64", "flam_clamp_i64_",
+    "flam_clamp_min", "flam_clamp_min_", "flam_clamp_min_out", "flam_clamp_min_f64",
+    "flam_clamp_min_f64_", "flam_clamp_min_i64", "flam_clamp_min_i64_", "flam_clamp_max",
+    "flam_clamp_max_", "flam_clamp_max_out", "flam_clamp_max_f64", "flam_clamp_max_f64_",
+    "flam_clamp_max_i64", "flam_clamp_max_i64_", "flam_masked_fill", "flam_masked_fill_",
+    "flam_masked_fill_f64", "flam_masked_fill_f64_", "flam_masked_fill_i64",
+    "flam_masked_fill_i64_", "flam_lerp", "flam_lerp_", "flam_lerp_out", "flam_lerp_f64",
+    "flam_lerp_f64_", "flam_addcmul", "flam_addcmul_", "flam_addcmul_out", "flam_addcdiv",
+    "flam_addcdiv_", "flam_addcdiv_out", "flam_nn_transformer_encoder_layer",
+    "flam_nn_transformer_decoder_layer", "flam_nn_transformer_encoder",
+    "flam_nn_transformer_decoder", "flam_nn_transformer", "flam_set_tuning_enabled",
+    "flam_tuning_enabled", "flam_set_tuning_measures_enabled", "flam_tuning_measures_enabled",
+    "flam_set_tuning_duration", "flam_tuning_duration", "flam_set_tuning_iterations",
+    "flam_tuning_iterations", "flam_tuning_results", "flam_tuning_validators",
+    "flam_tuning_write_file", "flam_tuning_read_file", "flam_set_warning_callback",
+    "flam_set_warning_descriptor", "flam_set_warn_always_enabled", "flam_warn_always_enabled",
+    "flam_check_output", "flam_hann_window", "flam_blackman_window", "flam_bartlett_window",
+    "flam_hamming_window", "flam_kaiser_window", "flam_cosine_window", "flam_general_cosine_window",
+    "flam_exponential_window", "flam_gaussian_window",
 };
 
 static const char *flam_load_failed_(void *library, const char *problem, const char *what) {
@@ -4078,6 +4080,7 @@ const char *flam_library_load(const char *path) {
 #define flam_store_check (flam_api.store_check)
 #define flam_store_delete_key (flam_api.store_delete_key)
 #define flam_store_num_keys (flam_api.store_num_keys)
+#define flam_store_list_keys (flam_api.store_list_keys)
 #define flam_store_timeout (flam_api.store_timeout)
 #define flam_store_set_timeout (flam_api.store_set_timeout)
 #define flam_store_port (flam_api.store_port)

@@ -223,6 +223,15 @@ flam_store_delete_key(flam_store *store, const char *key, flam_bool *out_removed
  */
 FLAM_API FLAM_BLOCKS flam_status flam_store_num_keys(flam_store *store, int64_t *out_count);
 
+/** The keys that there are, in order.
+ *
+ * - `store`: the store; of a part of another, made by `flam_store_prefix`, the keys of that part.
+ * - returns: the keys, a byte 0 behind each; 1-d, u8, on the cpu.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where a table over TCP has more than 64 MiB of them; else
+ *   as `flam_store_set`.
+ */
+FLAM_API FLAM_BLOCKS flam_tensor *flam_store_list_keys(flam_store *store);
+
 /** How long calls that are given no time may take.
  *
  * - `store`: the store.

@@ -121,6 +121,12 @@ bool store_delete_key(flam_store* store, std::string_view key) {
 
 int64_t store_num_keys(flam_store* store) { return store->store->num_keys(); }
 
+Tensor store_list_keys(flam_store* store) {
+  std::string all;
+  for (const std::string& key : store->store->list_keys()) (all += key) += '\0';
+  return bytes_of(all);
+}
+
 double store_timeout(const flam_store* store) {
   return double(store->store->timeout().count()) / 1000;
 }

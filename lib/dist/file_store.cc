@@ -63,6 +63,7 @@ class FileStore final : public Store {
   }
 
   int64_t num_keys() override { return session().table().size(); }
+  Keys list_keys() override { return session().table().keys(); }
 
   void will(const std::string& key, const std::string& value) override {
     check_entry(key, value);

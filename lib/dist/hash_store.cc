@@ -71,6 +71,11 @@ class HashStore final : public Store {
     return shared_->table.size();
   }
 
+  Keys list_keys() override {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->table.keys();
+  }
+
   void will(const std::string& key, const std::string& value) override { check_entry(key, value); }
   void withdraw() override {}
 

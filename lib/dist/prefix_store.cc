@@ -1,5 +1,5 @@
 // A part of another store: keys that begin with "prefix/", so that users of one table do not meet.
-// num_keys counts those of the whole table, as PyTorch's does.
+// num_keys counts those of the whole table, list_keys names its own, as PyTorch's do.
 #include "base/error.h"
 #include "dist/store.h"
 
@@ -32,6 +32,12 @@ class PrefixStore final : public Store {
   bool check(const Keys& keys) override { return store_->check(inner(keys)); }
   bool remove(const std::string& key) override { return store_->remove(inner(key)); }
   int64_t num_keys() override { return store_->num_keys(); }
+  Keys list_keys() override {
+    Keys own;
+    for (const std::string& key : store_->list_keys())
+      if (key.starts_with(inner(""))) own.push_back(key.substr(prefix_.size() + 1));
+    return own;
+  }
   void will(const std::string& key, const std::string& value) override {
     store_->will(inner(key), value);
   }

@@ -32,6 +32,7 @@ class Store : public RefCounted {
   virtual bool check(const Keys& keys) = 0;  // whether all are there
   virtual bool remove(const std::string& key) = 0;
   virtual int64_t num_keys() = 0;
+  virtual Keys list_keys() = 0;  // in order; of a prefix its own, without it
   // A last will: appends `value` to `key` when this process is gone without withdraw(), killed or
   // crashed; within a second where the store can see it, never where it cannot (HashStore).
   virtual void will(const std::string& key, const std::string& value) = 0;

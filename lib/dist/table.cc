@@ -58,6 +58,14 @@ std::string Table::compare_set(const std::string& key, const std::string& expect
   return desired;
 }
 
+Keys Table::keys() const {
+  Keys all;
+  all.reserve(values_.size());
+  for (const auto& [key, value] : values_) all.push_back(key);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 size_t Table::missing(const Keys& keys, size_t from) const {
   size_t i = from;
   while (i < keys.size() && find(keys[i])) ++i;

@@ -24,6 +24,7 @@ class Table {
                           const std::string& desired);
   bool remove(const std::string& key) { return values_.erase(key) > 0; }
   int64_t size() const { return int64_t(values_.size()); }
+  Keys keys() const;  // in order
   // The index of the first key from `from` on that is not there; as many as there are keys if none.
   size_t missing(const Keys& keys, size_t from = 0) const;
 

@@ -45,6 +45,11 @@ void TcpServer::handle(Connection& c, Message& request) {
     case Op::num_keys:
       reply.number = table_.size();
       break;
+    case Op::list_keys:
+      reply.values[0] = key_list(table_.keys());
+      if (reply.values[0].size() > kMaxValue)
+        reply = {Op::refused, request.id, 0, {}, {"store: too many keys to list"}};
+      break;
     case Op::remove:
       reply.number = table_.remove(request.keys[0]);
       break;

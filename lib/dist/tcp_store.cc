@@ -59,6 +59,7 @@ class TcpStore final : public Store {
     return call({Op::remove, 0, 0, {key}, {}}).number != 0;
   }
   int64_t num_keys() override { return call({Op::num_keys, 0, 0, {}, {}}).number; }
+  Keys list_keys() override { return keys_of(call({Op::list_keys, 0, 0, {}, {}}).values[0]); }
   void will(const std::string& key, const std::string& value) override {
     check_entry(key, value);
     call({Op::will, 0, 0, {key}, {value}});

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+
 namespace flambeau::dist {
 
 namespace {
@@ -47,6 +49,7 @@ class Reader {
     }
   }
 
+  bool good() const { return good_; }
   bool whole() const { return good_ && left_.empty(); }
 
  private:
@@ -79,6 +82,7 @@ std::optional<Counts> counts_of(Op op) {
     case Op::late:
       return Counts{0, kMaxKeys, 0};
     case Op::num_keys:
+    case Op::list_keys:
     case Op::withdraw:
     case Op::stranger:
     case Op::joined:
@@ -144,6 +148,22 @@ void Inbox::let_go() {
   constexpr size_t kept = 65536;  // memory that a connection keeps between messages
   bytes_.erase(0, std::exchange(taken_, 0));
   if (bytes_.size() < kept && bytes_.capacity() > 4 * kept) bytes_.shrink_to_fit();
+}
+
+std::string key_list(const Keys& keys) {
+  std::string list;
+  for (const std::string& key : keys) put_text(list, key);
+  return list;
+}
+
+Keys keys_of(std::string_view list) {
+  Keys keys;
+  Reader in(list);
+  while (!in.whole()) {
+    in.texts(keys, 1, kMaxKey);
+    check(in.good(), Code::internal, "store: the server's list of keys is none");
+  }
+  return keys;
 }
 
 bool same_secret(std::string_view a, std::string_view b) {

@@ -33,7 +33,9 @@ enum class Op : uint8_t {
   // Of a file's log alone: number is a last will's.
   joined,
   left,
-  executed
+  executed,
+  // A request again, below the others so that their numbers stay; the answer's value is key_list's.
+  list_keys
 };
 
 struct Message {
@@ -72,6 +74,10 @@ class Inbox {
   std::string bytes_;
   size_t taken_ = 0;
 };
+
+// Keys as one value, each with its length before it.
+std::string key_list(const Keys& keys);
+Keys keys_of(std::string_view list);  // throws Code::internal where it is none
 
 // Compared in a time that tells nothing of where they differ.
 bool same_secret(std::string_view a, std::string_view b);

@@ -12,6 +12,12 @@ static int holds(flam_tensor *bytes, const char *text) {
   return same;
 }
 
+static int64_t bytes_in(flam_tensor *bytes) {
+  const int64_t n = flam_tensor_numel(bytes);
+  flam_tensor_release(bytes);
+  return n;
+}
+
 static flam_status set(flam_store *store, const char *key, const char *text) {
   return flam_store_set(store, key, (const uint8_t *)text, strlen(text));
 }
@@ -58,6 +64,8 @@ static void test_hash_and_prefix(void) {
   test_calls(part);
   CHECK(holds(flam_store_get(store, "part/a", 0), "one+"));
   CHECK(flam_store_num_keys(store, &count) == FLAM_OK && count == 3);
+  CHECK(bytes_in(flam_store_list_keys(part)) > 0);
+  CHECK(bytes_in(flam_store_list_keys(part)) + 3 * 5 == bytes_in(flam_store_list_keys(store)));
   CHECK(flam_store_port(part) == 0 && flam_store_num_workers(part) == 0);
   flam_store_release(store);
   CHECK(holds(flam_store_get(part, "a", 0), "one+")); /* it keeps the whole */

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -128,6 +129,7 @@ TEST_P(Stores, KeepValues) {
   EXPECT_EQ(store->get("a", 1s), "12");
   EXPECT_EQ(store->get("b", 1s), "3");
   EXPECT_EQ(store->num_keys(), 2);
+  EXPECT_EQ(store->list_keys(), Keys({"a", "b"}));
   EXPECT_TRUE(store->check({"a", "b"}));
   EXPECT_TRUE(store->check({}));
   EXPECT_FALSE(store->check({"a", "c"}));
@@ -244,6 +246,17 @@ TEST_P(Stores, ManyKeys) {
   store->wait(keys, 60s);
   setter.join();
   EXPECT_EQ(store->num_keys(), int64_t(keys.size()));
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(store->list_keys(), keys);
+}
+
+TEST(PrefixStore, ListsItsOwnKeys) {
+  const Ref<Store> whole = hash_store(), part = prefix_store("part", whole);
+  part->set("a", "1");
+  part->set("", "1");
+  whole->set("party", "1");
+  EXPECT_EQ(part->list_keys(), Keys({"", "a"}));
+  EXPECT_EQ(whole->list_keys(), Keys({"part/", "part/a", "party"}));
 }
 
 TEST_P(SharedStores, Processes) {

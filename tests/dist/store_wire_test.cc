@@ -121,11 +121,11 @@ class Fuzzer {
 
   // A message that a client could send, in what it says odd.
   Message message() {
-    static constexpr Op ops[] = {Op::set,    Op::get,         Op::append,   Op::add,  Op::wait,
-                                 Op::check,  Op::remove,      Op::num_keys, Op::will, Op::set,
-                                 Op::remove, Op::compare_set, Op::withdraw};
+    static constexpr Op ops[] = {Op::set,    Op::get,         Op::append,   Op::add,      Op::wait,
+                                 Op::check,  Op::remove,      Op::num_keys, Op::will,     Op::set,
+                                 Op::remove, Op::compare_set, Op::withdraw, Op::list_keys};
     Message m{ops[below(std::size(ops))], uint32_t(random_()), number(), {}, {}};
-    const bool one = m.op != Op::num_keys && m.op != Op::withdraw;
+    const bool one = m.op != Op::num_keys && m.op != Op::withdraw && m.op != Op::list_keys;
     const bool many = m.op == Op::wait || m.op == Op::check;
     for (size_t n = many ? below(5) : one; n > 0; --n) m.keys.push_back(key());
     const bool sets = m.op == Op::set || m.op == Op::append || m.op == Op::will;

@@ -159,8 +159,31 @@ def test_queues(kind, tmp_path):
     late = threading.Timer(0.3, lambda: others[0].queue_push("q", b"late"))
     late.start()
     assert store.queue_pop("q") == b"late" and store.queue_len("q") == 0
-    with pytest.raises(NotImplementedError, match="num_keys"):
-        store.list_keys()
+    store.set("other", b"")
+    assert "other" in store.list_keys() and len(store.list_keys()) >= 2
+    part = dist.PrefixStore("part", store)
+    assert part.list_keys() == []
+    part.set("\u00e4", b"")
+    part.set("b", b"")
+    assert part.list_keys() == ["b", "\u00e4"]
+
+
+def test_barriers_of_a_store():
+    import flambeau.distributed as dist
+
+    store = dist.HashStore()
+    store.barrier("alone", 1)
+    passed = []
+    late = threading.Thread(target=lambda: (store.barrier("two", 2), passed.append(1)))
+    late.start()
+    with pytest.raises(dist.DistStoreError, match="50ms"):
+        store.barrier("other", 2, datetime.timedelta(milliseconds=50))
+    assert not passed
+    store.barrier("two", 2)
+    late.join(30)
+    assert passed
+    with pytest.raises(ValueError, match="world_size"):
+        store.barrier("none", 0)
 
 
 @pytest.mark.parametrize("block", [True, False])

@@ -9,7 +9,7 @@ import datetime
 import secrets
 import time
 
-from .._errors import CollectiveTimeoutError, DistStoreError, UnsupportedError, exception_of
+from .._errors import CollectiveTimeoutError, DistStoreError, exception_of
 
 _GIVEN, _PASSED = b"+", b"-"  # how an entry begins, and what stands for one that never came
 _LATE = 2.0  # seconds between the two calls of a push
@@ -94,10 +94,3 @@ class Queues:
             with contextlib.suppress(CollectiveTimeoutError):
                 self.wait([entry], datetime.timedelta(seconds=part))
             part = min(2 * part, 0.5)
-
-    def list_keys(self):
-        """Unsupported."""
-        raise UnsupportedError(
-            "Store.list_keys is unsupported: a store answers for keys that are named; check(keys) "
-            "says whether they are there, num_keys() how many there are"
-        )

@@ -123,6 +123,19 @@ class Store(Queues):
         """How many keys there are."""
         return api.store_num_keys(self._table())
 
+    def list_keys(self):
+        """The keys that there are, in order; of a PrefixStore its own."""
+        return [key.decode() for key in _of(api.store_list_keys(self._table())).split(b"\0")[:-1]]
+
+    def barrier(self, key, world_size, timeout=None):
+        """Waits until `world_size` workers have called it with this key, which serves once."""
+        if world_size < 1:
+            raise ValueError(f"barrier: expected world_size of 1 or more, but got {world_size}")
+        last = f"{_key('barrier', key)}/last_member"
+        if self.add(f"{key}/num_members", 1) == world_size:
+            self.set(last, b"")
+        self.wait([last], timeout)
+
     def multi_get(self, keys):
         """The values of several keys, which are waited for."""
         keys = _keys("multi_get", keys)
