@@ -175,6 +175,12 @@ def prepared(torch, mesh):
                                    use_local_output=False)  # fmt: skip
     found = tp.parallelize_module(out, mesh, style)(whole)
     seen.append(isinstance(found, DTensor) and torch.equal(found.full_tensor(), whole))
+    style = tp.PrepareModuleInputOutput(
+        input_layouts=Shard(0), desired_input_layouts=Replicate(), use_local_input=True,
+        output_layouts=Replicate(), desired_output_layouts=Shard(1),
+    )  # fmt: skip
+    both = tp.parallelize_module(torch.nn.Identity(), mesh, style)
+    seen.append(torch.equal(both(whole[rank : rank + 1]), whole.chunk(2, 1)[rank]))
     return seen
 
 
@@ -213,7 +219,7 @@ def on_each_rank(rank, size):
             message(lambda: lay(nn.ReLU(), mesh, tp.ColwiseParallel()), NotImplementedError),
             message(lambda: lay(nn.Linear(1, 1), grid, tp.RowwiseParallel()), ValueError),
             message(lambda: lay(nn.Linear(1, 1), mesh, "rows"), TypeError),
-            message(tp.PrepareModuleInputOutput, NotImplementedError),
+            message(tp.PrepareModuleInputOutput, TypeError),
         ],
     }
     dist.destroy_process_group()
@@ -245,7 +251,7 @@ def test_a_copy_is_by_itself():
 
 def test_inputs_and_outputs():
     for one in found():
-        assert one["prepared"] == [True, True]
+        assert one["prepared"] == [True] * 3
 
 
 def test_refusals():
@@ -253,7 +259,7 @@ def test_refusals():
     assert "could not be resolved" in one["warned"]
     for text, part in zip(
         one["refused"],
-        ("nn.Linear and nn.Embedding", "of one dimension", "Expect Union", "unsupported"),
+        ("nn.Linear and nn.Embedding", "of one dimension", "Expect Union", "output_layouts"),
         strict=True,
     ):
         assert part in text

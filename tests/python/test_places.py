@@ -174,6 +174,8 @@ def test_copies_over_several_gpus(torch, device):
     x = torch.arange(6.0, device=device).reshape(3, 2).requires_grad_()
     first, second = comm.broadcast(x, devices)
     assert comm.reduce_add([first, second], device).equal(2 * x)
+    sums = torch.nn.parallel.comm.reduce_add_coalesced([[first, x], [second, x]], device)
+    assert all(total.equal(2 * x) for total in sums) and len(sums) == 2
     parts = comm.scatter(x, devices, chunk_sizes=[1, 2])
     assert [len(p) for p in parts] == [1, 2] and comm.gather(parts, 0, device).equal(x)
     parts[1].sum().backward()

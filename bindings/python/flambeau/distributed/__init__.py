@@ -14,6 +14,7 @@ from ._stores import FileStore, HashStore, PrefixStore, Store, TCPStore
 
 _BY_MODULE = {
     "_backend": "Backend",
+    "_breakpoint": "breakpoint",
     "_coalesced": "_coalescing_manager all_gather_coalesced all_reduce_coalesced",
     "_collectives": "_all_gather_base _reduce_scatter_base all_gather all_gather_into_tensor "
     "all_gather_single all_reduce all_to_all all_to_all_single barrier broadcast gather "
@@ -51,7 +52,7 @@ __all__ = sorted(
 
 _mentioned.install()
 _MODULES = (
-    "_composable _functional_collectives _tensor algorithms checkpoint device_mesh "
-    "distributed_c10d elastic fsdp nn optim pipelining profiler rendezvous tensor utils"
+    "_composable _functional_collectives _tensor algorithms checkpoint collective_utils "
+    "device_mesh distributed_c10d elastic fsdp nn optim pipelining profiler rendezvous tensor utils"
 )
 __getattr__ = _loader(globals(), _BY_MODULE, _MODULES)

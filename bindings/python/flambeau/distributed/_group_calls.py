@@ -8,7 +8,7 @@ from .._gen import api
 from .._tensor import Tensor
 from . import _checks
 from . import _collectives as c
-from ._group import ProcessGroup, seconds
+from ._group import ProcessGroup, seconds, set_timeout
 from ._ops import ReduceOp, words_of
 from ._options import _Options
 from ._pairs import irecv, isend
@@ -136,6 +136,12 @@ class _Calls:
         limit = timeout if timeout is not None else _limit(opts)
         with _within(self, limit, opts):
             return c.barrier(self, True)
+
+    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
+        c.monitored_barrier(self, timeout, wait_all_ranks)
+
+    def set_timeout(self, timeout):
+        set_timeout(timeout, self)
 
     def send(self, tensors, dstRank, tag=0):
         return isend(_one("send", tensors), None, self, tag, dstRank)

@@ -18,6 +18,11 @@ _MODULES = {
 }
 
 
+def _is_available():
+    """False: programs ask before they use it."""
+    return False
+
+
 def install():
     """Puts the modules where `import` finds them."""
     for path, names in _MODULES.items():
@@ -25,5 +30,6 @@ def install():
         module = sys.modules[full] = types.ModuleType(full, __doc__)
         module.__path__ = []
         vars(module).update(_refused.names(f"torch.distributed.{path}", names, _WHY, Module=Module))
+        module.is_available = _is_available
         parent, _, name = full.rpartition(".")
         setattr(sys.modules[parent], name, module)

@@ -4,6 +4,14 @@ imported; what takes them is unsupported."""
 from dataclasses import dataclass
 
 
+def piece(n, ranks, rank):
+    """(first row, rows) of a rank, as `torch.chunk` cuts: ceil(n / ranks) rows for each until there
+    are no more."""
+    most = -(-n // ranks)
+    first = min(most * rank, n)
+    return first, min(most, n - first)
+
+
 class Placement:
     """Base of the three."""
 
@@ -22,6 +30,12 @@ class Shard(Placement):
     """In pieces along a dimension."""
 
     dim: int
+
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size, num_chunks, rank):
+        """(rows, first row) of a rank, where so many rows are cut into so many pieces."""
+        first, rows = piece(curr_local_size, num_chunks, rank)
+        return rows, first
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from ..device_mesh import DeviceMesh, init_device_mesh
 from . import _rules  # noqa: F401, which tells DTensor
 from ._distribute import distribute_module, distribute_tensor
 from ._dtensor import DTensor
-from ._factories import empty, full, ones, rand, randn, zeros
+from ._factories import empty, full, linspace, logspace, ones, rand, randn, zeros
 
 __all__ = (
     "DTensor DeviceMesh Partial Placement Replicate Shard distribute_module distribute_tensor "
-    "empty full init_device_mesh ones rand randn zeros"
+    "empty full init_device_mesh linspace logspace ones rand randn zeros"
 ).split()
 __getattr__ = _loader(
     globals(), {}, "_utils debug device_mesh experimental parallel placement_types"

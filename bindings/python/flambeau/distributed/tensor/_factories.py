@@ -1,8 +1,12 @@
 """Tensors made over a mesh at once: each rank makes its part. Random ones are those that a process
 that had the tensor whole would draw."""
 
+import functools
+
 from ..._torch import empty as _empty
 from ..._torch import full as _full
+from ..._torch import linspace as _linspace
+from ..._torch import logspace as _logspace
 from ...autograd import no_grad
 from ._distribute import mesh_of
 from ._dtensor import made, refused
@@ -50,6 +54,33 @@ def full(size, fill_value, *, dtype=None, layout=None, requires_grad=False, devi
         dtype = _full((), fill_value).dtype
     given = dtype, layout, requires_grad, device_mesh, placements
     return _made("full", (size,), *given, lambda t: t._local_tensor.fill_(fill_value))
+
+
+def _spaced(name, steps, dtype, layout, requires_grad, device_mesh, placements, whole):
+    """A vector of which each rank keeps its part of `whole()`."""
+
+    def write(found):
+        first = found._layout.local()[1][0]
+        own = found._local_tensor
+        own.copy_(whole(dtype=own.dtype, device=own.device).narrow(0, first, own.numel()))
+
+    return _made(name, (steps,), dtype, layout, requires_grad, device_mesh, placements, write)
+
+
+def linspace(start, end, steps, *, dtype=None, layout=None, requires_grad=False, device_mesh=None,
+             placements=None):  # fmt: skip
+    """From `start` to `end` in equal steps."""
+    given = dtype, layout, requires_grad, device_mesh, placements
+    whole = functools.partial(_linspace, start, end, steps)
+    return _spaced("linspace", steps, *given, whole)
+
+
+def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, requires_grad=False,
+             device_mesh=None, placements=None):  # fmt: skip
+    """From `base ** start` to `base ** end`, each the last one times the same."""
+    given = dtype, layout, requires_grad, device_mesh, placements
+    whole = functools.partial(_logspace, start, end, steps, base)
+    return _spaced("logspace", steps, *given, whole)
 
 
 def rand(*size, requires_grad=False, dtype=None, layout=None, device_mesh=None, placements=None):

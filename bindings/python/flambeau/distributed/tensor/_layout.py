@@ -6,14 +6,7 @@ two that shard one dimension cut pieces of pieces."""
 
 from dataclasses import dataclass
 
-from .._placements import Placement, Replicate, Shard, _StridedShard
-
-
-def piece(n, ranks, rank):
-    """(first row, rows) of a rank."""
-    most = -(-n // ranks)
-    first = min(most * rank, n)
-    return first, min(most, n - first)
+from .._placements import Placement, Replicate, Shard, _StridedShard, piece
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Modules on several devices: `DataParallel` in one process, `DistributedDataParallel` over a group
 of processes, and the steps that both are made of."""
 
+from . import comm  # noqa: F401, torch.nn.parallel.comm
 from .data_parallel import DataParallel, data_parallel
 from .distributed import DistributedDataParallel
 from .parallel_apply import parallel_apply

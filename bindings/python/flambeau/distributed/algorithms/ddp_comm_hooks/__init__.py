@@ -24,11 +24,11 @@ class _Hook:
         model.register_comm_hook(state, self._hook)
 
 
-def _power_sgd(rank):
+def _power_sgd(rank, hook=powerSGD_hook.powerSGD_hook):
     def state_of(group, **options):
         return powerSGD_hook.PowerSGDState(group, **{"matrix_approximation_rank": rank} | options)
 
-    return _Hook(powerSGD_hook.powerSGD_hook, state_of)
+    return _Hook(hook, state_of)
 
 
 def _lacking(name):
@@ -46,8 +46,8 @@ class DDPCommHookType(enum.Enum):
     QUANTIZE_PER_CHANNEL = _lacking("QUANTIZE_PER_CHANNEL")
     POWER_SGD = _power_sgd(1)
     POWER_SGD_RANK2 = _power_sgd(2)
-    BATCHED_POWER_SGD = _lacking("BATCHED_POWER_SGD")
-    BATCHED_POWER_SGD_RANK2 = _lacking("BATCHED_POWER_SGD_RANK2")
+    BATCHED_POWER_SGD = _power_sgd(1, powerSGD_hook.batched_powerSGD_hook)
+    BATCHED_POWER_SGD_RANK2 = _power_sgd(2, powerSGD_hook.batched_powerSGD_hook)
     NOOP = _Hook(debugging_hooks.noop_hook)
 
 

@@ -4,12 +4,14 @@ which are all that ranks send; what that loses is added to the next gradient.
 Collectives of a bucket's second half run at the end of backward, bucket by bucket: begun as soon as
 the first half is back, their order would be another on every rank."""
 
+import math
+
 from .... import distributed as dist
-from ...._torch import Generator, bfloat16, cat, float16, linalg, randn, zeros_like
+from ...._torch import Generator, bfloat16, cat, float16, linalg, randn, zeros, zeros_like
 from ....futures import Future
 from .default_hooks import allreduce_hook
 
-__all__ = ["PowerSGDState", "powerSGD_hook"]
+__all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
 
 
 class PowerSGDState:
@@ -160,6 +162,39 @@ def powerSGD_hook(state, bucket):
         if given is not None:
             errors[index] = given - buffer
         return buffer
+
+    return _AtTheEnd(finish)
+
+
+def batched_powerSGD_hook(state, bucket):
+    """Averages a bucket as one square matrix, filled up with zeros: faster than `powerSGD_hook`,
+    and it loses more; `state`: a PowerSGDState."""
+    group, buffer, index = state.process_group, bucket.buffer(), bucket.index()
+    if state.iter < state.start_powerSGD_iter:
+        state.maybe_increase_iter(bucket)
+        return allreduce_hook(group, bucket)
+    n, ranks = buffer.numel(), dist.get_world_size(group)
+    side = math.isqrt(n - 1) + 1
+    whole = zeros(side * side, dtype=buffer.dtype, device=buffer.device)
+    whole[:n].copy_(buffer)
+    if state.use_error_feedback and index in state.error_dict:
+        whole.add_(state.error_dict[index])
+    matrix = whole.view(side, side)
+    (right,) = _right_factors(state, index, [matrix])
+    left = matrix @ right
+    state.total_numel_before_compression += n
+    state.total_numel_after_compression += left.numel() + right.numel()
+    wait_left = _sum(state, [left])
+    state.maybe_increase_iter(bucket)
+
+    def finish():
+        left = _orthogonal(wait_left()[0], 0)
+        right = _sum(state, [matrix.T @ left])()[0] / ranks
+        state.q_memory_dict[index] = [right]
+        found = (left @ right.T).reshape(-1)
+        if state.use_error_feedback:
+            state.error_dict[index] = whole - found
+        return buffer.copy_(found[:n])
 
     return _AtTheEnd(finish)
 
