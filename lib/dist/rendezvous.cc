@@ -79,7 +79,11 @@ Ref<Store> tcp(TcpOptions options, int64_t rank, int64_t size, Millis timeout, b
   Ref<Store> store = tcp_store(options);
   if (!launched) return store;
   const char* restarts = std::getenv("TORCHELASTIC_RESTART_COUNT");
-  return prefix_store(cat_text("/worker/attempt_", restarts ? restarts : "0"), store);
+  std::string prefix = cat_text("/worker/attempt_", restarts ? restarts : "0");
+  // Which of the launchers' meetings it is, where nodes come and go.
+  const char* nodes = std::getenv("FLAMBEAU_ROUND");
+  if (nodes && *nodes) prefix += cat_text("/round_", nodes);
+  return prefix_store(prefix, store);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ main()
     [
         (["--nproc-per-node", "some"], "Unsupported nproc_per_node value: some"),
         (["--nproc-per-node", "0"], "nproc_per_node must be at least 1, got 0"),
-        (["--nnodes", "1:2"], "nodes that come and go (1:2) are unsupported"),
+        (["--nnodes", "1:2"], "nodes that come and go (--nnodes 1:2) need --rdzv-backend c10d"),
         (["--nnodes", "many"], 'nnodes=many is not in "MIN:MAX" format'),
         (["--max-restarts=-1"], "max_restarts must be >= 0, got -1"),
         (["--rdzv-backend", "etcd"], "rendezvous backend 'etcd' is unsupported: use static"),

@@ -72,8 +72,9 @@ def _store(host, port, rank, size, timeout):
     address = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
     if launched and address == (host, str(port)):
         start = os.environ.get("TORCHELASTIC_RESTART_COUNT") or "0"
+        nodes = os.environ.get("FLAMBEAU_ROUND")  # which of the launchers' meetings it is
         kept = TCPStore(host, port, size, False, timeout)
-        return PrefixStore(f"/worker/attempt_{start}", kept)
+        return PrefixStore(f"/worker/attempt_{start}" + (f"/round_{nodes}" if nodes else ""), kept)
     return TCPStore(host, port, size, rank == 0, timeout, multi_tenant=True)
 
 

@@ -70,13 +70,13 @@ class LaunchConfig:
             (not 0 < self.min_nodes <= self.max_nodes,
              f"min_nodes must be > 0 and <= max_nodes, got min_nodes={self.min_nodes}, "
              f"max_nodes={self.max_nodes}"),
+            (self.min_nodes != self.max_nodes and self.rdzv_backend != "c10d",
+             f"nodes that come and go (--nnodes {self.min_nodes}:{self.max_nodes}) need "
+             f"--rdzv-backend c10d, but it is {self.rdzv_backend}"),
         ):  # fmt: skip
             if wrong:
                 raise ValueError(text)
         for wrong, text in (
-            (self.min_nodes != self.max_nodes,
-             f"nodes that come and go ({self.min_nodes}:{self.max_nodes}) are unsupported: give "
-             f"one number, as --nnodes {self.max_nodes}"),
             (self.event_log_handler != "null",
              f"the event log handler {self.event_log_handler!r} is unsupported: there is 'null'"),
             (self.numa_options is not None, "numa_options are unsupported: use numactl"),

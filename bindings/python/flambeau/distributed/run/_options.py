@@ -24,6 +24,8 @@ _AFTER = """\
 Each process finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in
 its environment, and the number of restarts as TORCHELASTIC_RESTART_COUNT. When one fails, all are
 ended (SIGTERM, then SIGKILL) and, up to --max-restarts times, started again on all nodes.
+With --nnodes MIN:MAX and --rdzv-backend c10d, nodes may come and go: all start again with a new
+WORLD_SIZE when one does, which is no restart. The node that has the store has to stay.
 
 A Python program's traceback is in the report of a failure where its main function is decorated
 with record, of distributed.elastic.multiprocessing.errors.
@@ -73,7 +75,8 @@ def get_args_parser():
 
 def _processes(parser, option):
     group = parser.add_argument_group("processes")
-    option(group, "nnodes", "number of machines (default: 1)", default="1:1", metavar="N")
+    about = "number of machines, or the least and the most as MIN:MAX (default: 1)"
+    option(group, "nnodes", about, default="1:1", metavar="N")
     about = "processes on each: a number, cpu (one a core), gpu (one a GPU) or auto (default: 1)"
     option(group, "nproc-per-node", about, default="1", metavar="N")
     about = "how often all processes may start again after a failure (default: 0)"
@@ -107,7 +110,7 @@ def _rendezvous(parser, option):
     about = (
         "join_timeout=SECONDS to wait for all nodes (600); is_host=true|false; "
         "keep_alive_interval (5) times keep_alive_max_attempt (3) seconds until a silent node is "
-        "lost"
+        "lost; with --nnodes MIN:MAX last_call_timeout=SECONDS for more than MIN to come (30)"
     )
     option(group, "rdzv-conf", about, default="", metavar="KEY=VALUE,...")
     about = (

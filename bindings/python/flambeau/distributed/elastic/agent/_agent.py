@@ -50,24 +50,42 @@ class Agent:
 
     def _attempts(self):
         most = self._config.max_restarts
+        self._attempt = self._nodes.attempt
         while True:
             values, failures, ended = self._run_once()
-            if not failures:
+            if failures is None:
                 return values
-            if self._attempt == most:
-                raise ChildFailedError(self._name, failures, ended)
-            self._attempt += 1
-            rank, first = ChildFailedError(self._name, failures).get_first_failure()
+            why, how = self._nodes.changed(), "with the nodes that are there"
+            if why is None:
+                why = self._what_failed(failures, ended)
+                self._attempt += 1
+                how = f"(restart {self._attempt} of {most})"
             print(
-                f"flambeau.distributed.run: rank {rank} {first.how()}; all ranks start again "
-                f"(restart {self._attempt} of {most})",
+                f"flambeau.distributed.run: {why}; all ranks start again {how}",
                 file=sys.stderr,
                 flush=True,
             )
+            self._attempt = self._nodes.meet_again(self._attempt, self._signals.pause)
+
+    def _what_failed(self, failures, ended):
+        """In words, where the ranks may start again; else raises it."""
+        last = self._attempt >= self._config.max_restarts
+        if last:
+            self._nodes.over()
+        if not failures:  # and nobody is left that knows more
+            gone = "a rank failed on a node that is lost"
+            if last:
+                raise RendezvousError(gone)
+            return gone
+        problem = ChildFailedError(self._name, failures, ended)
+        if last:
+            raise problem
+        rank, first = problem.get_first_failure()
+        return f"rank {rank} {first.how()}"
 
     def _run_once(self):
-        """One attempt: values of the ranks here, failures of ranks everywhere, and the ranks that
-        were ended because of them."""
+        """One attempt: values of the ranks here, failures of ranks everywhere (None where all have
+        succeeded), and the ranks that were ended because of them."""
         workers, streams = Workers(self._keeper), Streams()
         self._logs = None
         try:
@@ -84,7 +102,7 @@ class Agent:
         base = layout(self._nodes.nodes, self._nodes.rank)["base"]
         values = {base + rank: value for rank, value in workers.values.items()}
         if failures is None:
-            return values, {}, []
+            return values, None, []
         ended = self._ended(workers, failures)
         report = {
             "failures": {base + rank: dataclasses.asdict(f) for rank, f in failures.items()},

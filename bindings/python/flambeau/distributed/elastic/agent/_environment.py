@@ -81,6 +81,7 @@ def variables(config, nodes, attempt):
         "TORCHELASTIC_SIGNALS_TO_HANDLE": config.signals_to_handle,
         "TORCH_NCCL_ASYNC_ERROR_HANDLING": os.environ.get("TORCH_NCCL_ASYNC_ERROR_HANDLING", 1),
         **_threads(config.nproc_per_node),
+        **({} if nodes.round is None else {"FLAMBEAU_ROUND": nodes.round}),
     }
     envs = {}
     for local in range(config.nproc_per_node):

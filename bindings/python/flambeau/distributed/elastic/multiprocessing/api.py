@@ -125,6 +125,8 @@ class DefaultLogsSpecs(LogsSpecs):
             name = f"{run_id}_" if self._root_log_dir else f"flambeau_{run_id}_"
             self._run_dir = tempfile.mkdtemp(prefix=name, dir=self._root_log_dir or None)
         folder = f"attempt_{about.get('TORCHELASTIC_RESTART_COUNT', '0')}"
+        if int(about.get("FLAMBEAU_ROUND", 0)):  # other nodes, and perhaps no other attempt
+            folder += f"_round_{about['FLAMBEAU_ROUND']}"
         return os.path.join(self._run_dir, folder)
 
     def reify(self, envs):

@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from ...._errors import DistError
 from ..._stores import TCPStore
+from ._elastic import ElasticNodes
 from ._nodes import OneNode, SeveralNodes
 from .api import RendezvousConnectionError, RendezvousTimeoutError
 from .utils import is_this_machine, parse_rendezvous_endpoint
@@ -38,7 +39,7 @@ def join(config, pause):
         "pid": os.getpid(),
         "nproc": config.nproc_per_node,
         "role": config.role,
-        "size": size,
+        "size": size if config.min_nodes == size else f"{config.min_nodes}:{size}",
         "max_restarts": config.max_restarts,
         "run_id": config.run_id,
     }
@@ -62,9 +63,13 @@ def join(config, pause):
     store = store or _connect(host, port, timeout, pause)
     store.set_timeout(timedelta(seconds=max(patience, 1)))
     where = config.local_addr if hosting and rank is None and config.local_addr else host
-    nodes = SeveralNodes(
-        about, store, hosting, (where, store.port), rank, size, config.run_id, patience
-    )
+    place = about, store, hosting, (where, store.port)
+    if config.min_nodes == size:
+        nodes = SeveralNodes(*place, rank, size, config.run_id, patience)
+    else:
+        last_call = _number(settings, "last_call_timeout", 30)
+        waits = last_call, last_call + config.shutdown_timeout
+        nodes = ElasticNodes(*place, (config.min_nodes, size), config.run_id, patience, waits)
     try:
         nodes.meet(timeout, pause)
     except BaseException as problem:

@@ -25,6 +25,8 @@ class OneNode:
     """A job whose only node is this one: there is nobody to agree with."""
 
     rank = 0
+    round = None  # of nodes that come and go: how often others have met before
+    attempt = 0  # how often the job has started again before this node came
 
     def __init__(self, about, store, addr, port):
         self.nodes, self.store, self.addr, self.port = [about], store, addr, port
@@ -47,6 +49,17 @@ class OneNode:
     def done(self, attempt):
         """Says that the ranks here succeeded; whether all others' did."""
         return True
+
+    def changed(self):
+        """What ended the attempt where that was a node that came or went; else None."""
+        return None
+
+    def meet_again(self, attempt, pause):
+        """Waits until the nodes of the next attempt are there, and gives its number."""
+        return attempt
+
+    def over(self):
+        """Says that a rank has failed for the last time."""
 
     def end(self, reason):
         """Ends the job on all nodes."""
