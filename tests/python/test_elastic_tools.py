@@ -163,6 +163,12 @@ def test_names_of_what_there_is_not():
 
     assert not torch.distributed.rpc.is_available()
     assert not torch.distributed.autograd.is_available()
+    assert not hasattr(torch.distributed._shard, "is_available")
+    from flambeau.distributed._shard.sharded_tensor import ShardedTensor
+
+    assert not isinstance(torch.ones(1), ShardedTensor)
+    with pytest.raises(NotImplementedError, match="ShardedTensor is unsupported: .* DTensors"):
+        ShardedTensor()
     fsdp = torch.distributed.fsdp
     assert not isinstance(torch.nn.Parameter(torch.ones(1)), fsdp.FlatParameter)
     with pytest.raises(NotImplementedError, match="DTensor"):

@@ -12,9 +12,12 @@ _WHY = (
     "there are no calls of functions on other ranks; collectives, send and recv move tensors and "
     "objects between them"
 )
+_WHOLE = "tensors that lie over ranks are DTensors, of torch.distributed.tensor"
 _MODULES = {
-    "autograd": "backward context",
-    "rpc": "RRef TensorPipeRpcBackendOptions init_rpc remote rpc_async rpc_sync shutdown",
+    "_shard": ("", _WHOLE),
+    "_shard.sharded_tensor": ("ShardedTensor", _WHOLE),
+    "autograd": ("backward context", _WHY),
+    "rpc": ("RRef TensorPipeRpcBackendOptions init_rpc remote rpc_async rpc_sync shutdown", _WHY),
 }
 
 
@@ -25,11 +28,12 @@ def _is_available():
 
 def install():
     """Puts the modules where `import` finds them."""
-    for path, names in _MODULES.items():
+    for path, (names, why) in _MODULES.items():
         full = f"{__package__}.{path}"
         module = sys.modules[full] = types.ModuleType(full, __doc__)
         module.__path__ = []
-        vars(module).update(_refused.names(f"torch.distributed.{path}", names, _WHY, Module=Module))
-        module.is_available = _is_available
+        vars(module).update(_refused.names(f"torch.distributed.{path}", names, why, Module=Module))
+        if why is _WHY:
+            module.is_available = _is_available
         parent, _, name = full.rpartition(".")
         setattr(sys.modules[parent], name, module)

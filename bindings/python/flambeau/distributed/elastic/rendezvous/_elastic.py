@@ -70,24 +70,29 @@ class ElasticNodes(SeveralNodes):
     def _of_round(self, name, number=None):
         return f"round/{self.round if number is None else number}/{name}"
 
+    def _append(self, name, value):
+        line = json.dumps(value) + "\n"
+        self._ask(lambda s: s.append(self._key(name), line))
+
+    def _lines(self, name):
+        """What nodes have added under a name, in order: one call, however many nodes there are."""
+        return (
+            [json.loads(line) for line in self._get(name).splitlines()] if self._has(name) else []
+        )
+
     def _arrive(self):
         """Comes to the first round that may be without nodes yet."""
         self.round, self._runs = self.round + 1, False
         while self._has(self._of_round("closed")):
             self.round += 1
-        key = self._key(self._of_round("arrived"))
-        place = self._ask(lambda s: s.add(key, 1))
-        mine = json.dumps({**self._about, "attempt": self.attempt})
-        self._set(self._of_round(f"node/{place}"), mine)
+        self._append(self._of_round("arrived"), {**self._about, "attempt": self.attempt})
 
     def _here(self, number):
         """The nodes that have come to a round and are there, in the order of their ranks: the one
         with the store, those of the last round, and others as they came."""
-        arrived = self._of_round("arrived", number)
-        count = int(self._get(arrived)) if self._has(arrived) else 0
-        names = [self._of_round(f"node/{place}", number) for place in range(1, count + 1)]
-        nodes = [json.loads(self._get(name)) for name in names if self._has(name)]
-        nodes = [node for node in nodes if not self._has(f"gone/{node['token']}")]
+        gone = self._lines("gone")
+        nodes = self._lines(self._of_round("arrived", number))
+        nodes = [node for node in nodes if node["token"] not in gone]
         order = lambda node: (not node["hosting"], "was" not in node, node.get("was", 0))
         return sorted(nodes, key=order)
 
@@ -117,7 +122,7 @@ class ElasticNodes(SeveralNodes):
             return False
         if len(here) >= self._most or now - enough >= self._waits[self.round > 0]:
             return True
-        self._left = {token for token in self._left if not self._has(f"gone/{token}")}
+        self._left -= set(self._lines("gone"))
         return bool(self._left) and self._left <= {node["token"] for node in here}
 
     def _close(self, here):
@@ -147,10 +152,10 @@ class ElasticNodes(SeveralNodes):
         return how["why"] if how["kind"] == "changed" else None
 
     def _lost_ranks(self):
-        return [r for r in range(self.size) if self._has(self._of_round(f"lost/{r}"))]
+        return self._lines(self._of_round("lost"))
 
     def _lose(self, rank, why):
-        self._set(self._of_round(f"lost/{rank}"))
+        self._append(self._of_round("lost"), rank)
         self._end_round("changed", why)
 
     def beat(self):
@@ -182,36 +187,33 @@ class ElasticNodes(SeveralNodes):
         """Whether the round has ended; a node that waits ends it where there is room."""
         self._ended()
         kind = self._how_it_ended()["kind"]
-        if kind is None and self.size < self._most and not self._any_done():
+        if kind is None and self.size < self._most:
             waiting = self._here(self.round + 1)
-            if waiting:
+            if waiting and not self._has(self._of_round("done")):
                 host = waiting[0]["host"]
                 kind = self._end_round("changed", f"a node ({host}) has come")
         return kind in ("failed", "changed")
 
-    def _any_done(self):
-        return any(self._has(self._of_round(f"done/{r}")) for r in range(self.size))
-
     def done(self, attempt):
-        self._set(self._of_round(f"done/{self.rank}"))
-        if not all(self._has(self._of_round(f"done/{r}")) for r in range(self.size)):
-            return False
-        if self._end_round("done") != "done":
+        name = self._of_round("done")
+        if self.rank not in self._lines(name):
+            self._append(name, self.rank)
+        if len(self._lines(name)) < self.size or self._end_round("done") != "done":
             return False
         self.over()
         return True
 
     def stopped(self, attempt, report, pause):
         """The reports of the nodes that are left, where a rank has failed."""
-        self._set(self._of_round(f"stopped/{self.rank}"), json.dumps(report))
+        name = self._of_round("stopped")
+        self._append(name, [self.rank, report])
         if self._how_it_ended()["kind"] != "failed":
             return []
-        names = [self._of_round(f"stopped/{rank}") for rank in range(self.size)]
         while True:
-            lost = self._lost_ranks()
-            missing = [r for r, name in enumerate(names) if r not in lost and not self._has(name)]
-            if not missing or self.rank in lost:  # taken for lost, it has not been waited for
-                return [json.loads(self._get(name)) for name in names if self._has(name)]
+            reports, lost = dict(self._lines(name)), self._lost_ranks()
+            # One that was taken for lost has not been waited for.
+            if self.rank in lost or {*reports, *lost} >= set(range(self.size)):
+                return list(reports.values())
             self.beat()
             self._ended()
             pause(_POLL)
@@ -235,14 +237,14 @@ class ElasticNodes(SeveralNodes):
     def leave(self):
         """The host waits for those that still read how the job ended, and for nobody else."""
         with contextlib.suppress(RendezvousError):
-            self._set(f"gone/{self._about['token']}")
+            self._append("gone", self._about["token"])
             end = time.monotonic() + _FAREWELL
             while self._hosting and time.monotonic() < end and self._others_are_here():
                 time.sleep(_POLL)
         self.store = None
 
     def _others_are_here(self):
-        lost = self._lost_ranks()
+        gone, lost = self._lines("gone"), self._lost_ranks()
         nodes = [node for rank, node in enumerate(self.nodes) if rank not in lost]
         nodes += self._here(self.round) + self._here(self.round + 1)
-        return any(not self._has(f"gone/{node['token']}") for node in nodes)
+        return any(node["token"] not in gone for node in nodes)
