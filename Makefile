@@ -34,7 +34,7 @@ demo: ## train the digit classifier and print its accuracy and a memory report
 	@$(VENV)/python examples/python/digits.py
 
 demo-ddp: ## the same in two processes on this machine, each with half of every batch
-	@$(BUILD) $(if $(filter release,$(PRESET)),demo,$(PRESET)) $(CUDA) flambeau flambeau_python flambeau_gloo
+	@$(BUILD) $(if $(filter release,$(PRESET)),demo,$(PRESET)) $(CUDA) flambeau flambeau_python
 	@$(VENV)/python -m flambeau.distributed.run --nproc-per-node 2 examples/python/ddp.py
 
 test: ## everything: C++, C, Python, Rust, headers, ABI, lint, generated files; on cpu, sim and emu

@@ -109,6 +109,7 @@ if(FLAM_GLOO AND FLAM_GLOO_INCLUDE)
   set_target_properties(flambeau_gloo PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_options(flambeau_gloo PRIVATE -Wl,-z,now -Wl,-z,nodelete -Wl,--as-needed
                                             $<$<NOT:$<BOOL:${FLAM_SANITIZE}>>:-Wl,-z,defs>)
+  add_dependencies(flambeau flambeau_gloo)  # whoever builds the one runs, or installs, both
 else()
   message(STATUS "flambeau: no Gloo (apt package libgloo-dev), so groups of one process only")
 endif()
