@@ -44,7 +44,7 @@ const char* short_name(Dtype d) {
 
 void fail_type(Dtype d, const char* what) {
   throw Error(Code::unsupported, cat_text(what, " is unsupported for ", name_of(d)),
-              is_complex(d) ? "complex numbers have arithmetic, copies, views and sums" : "",
+              is_complex(d) ? "complex numbers have arithmetic, products, indexing and sums" : "",
               is_complex(d) ? "take the parts: view_as_real(x), x.real, x.imag" : "");
 }
 

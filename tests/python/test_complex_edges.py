@@ -67,3 +67,22 @@ def test_the_power_0_has_no_slope(device):
 
 def test_strides_of_sizes_of_1_may_be_odd(device):
     assert torch.view_as_complex(torch.zeros(1, 3, device=device)[:, :2]).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        torch.var,
+        torch.std,
+        torch.linalg.vector_norm,
+        torch.linalg.matrix_exp,
+        torch.linalg.inv,
+        torch.linalg.eigh,
+        lambda x: torch.linalg.matrix_norm(x, "nuc"),
+    ],
+)
+def test_what_is_of_reals_only_asks_for_no_complex_tensor(device, call):
+    z = torch.ones(2, 2, dtype=torch.complex64, device=device)
+    with pytest.raises(NotImplementedError, match="is unsupported for complex64") as problem:
+        call(z)
+    assert "complex tensor" not in str(problem.value) and "view_as_real" in str(problem.value)

@@ -21,6 +21,7 @@ void check_square(const char* op, const char* name, const Tensor& x) {
 }
 
 void check_floating_matrix(const char* op, const Tensor& x) {
+  if (is_complex(x.dtype())) fail_type(x.dtype(), op);
   check(is_floating(x.dtype()), Code::dtype, op,
         ": Expected a floating point or complex tensor as input. Got ", name_of(x.dtype()));
   check(x.dtype() == Dtype::f32 || x.dtype() == Dtype::f64, Code::dtype, op,

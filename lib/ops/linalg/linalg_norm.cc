@@ -25,6 +25,7 @@ MatrixDims matrix_dims(const Tensor& x, DimsView dim) {
 }
 
 Tensor prepared(const Tensor& x, Dtype dtype) {
+  if (is_complex(x.dtype())) fail_type(x.dtype(), "linalg.matrix_norm");
   check(is_floating(x.dtype()), Code::dtype,
         "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got ",
         name_of(x.dtype()));

@@ -111,6 +111,7 @@ Tensor halvings_of(const Tensor& a) {
 
 Tensor linalg_matrix_exp(const Tensor& A) {
   check_square("linalg.matrix_exp", "A", A);
+  if (is_complex(A.dtype())) fail_type(A.dtype(), "linalg.matrix_exp");
   check(is_floating(A.dtype()), Code::dtype,
         "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got ",
         name_of(A.dtype()));

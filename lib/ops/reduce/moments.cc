@@ -41,14 +41,16 @@ struct StdBackward {
   }
 };
 
-void check_floating(const char* text, const Tensor& x) {
+void check_floating(const char* op, const char* text, const Tensor& x) {
+  if (is_complex(x.dtype())) fail_type(x.dtype(), op);
   check(is_floating(x.dtype()), Code::dtype, text, " Got ", name_of(x.dtype()),
         "; convert it: x.to(float32)");
 }
 
 Tensor moment(Form op, const Tensor& input, DimsView dim, double correction, bool keepdim,
               bool root) {
-  check_floating("std and var only support floating point and complex dtypes.", input);
+  check_floating(root ? "std" : "var",
+                 "std and var only support floating point and complex dtypes.", input);
   Call c{op, {input}};
   const ReducedShape over(input, dim, keepdim);
   if (double(over.count) <= correction) [[unlikely]] {
@@ -119,7 +121,8 @@ Tensor std(const Tensor& input, DimsView dim, double correction, bool keepdim, I
 }
 
 Tensor norm(const Tensor& input, double p, DimsView dim, bool keepdim, Dtype dtype) {
-  check_floating("linalg.vector_norm: Expected a floating point or complex tensor as input.",
+  check_floating("linalg.vector_norm",
+                 "linalg.vector_norm: Expected a floating point or complex tensor as input.",
                  input);
   Call c{op::norm, {input}};
   if (dtype != Dtype::none) c.convert(0, dtype);
