@@ -31,6 +31,11 @@ constexpr Phrase kSentences[] = {
      "flam_device_set_current(flam_device_make(FLAM_CUDA, local_rank))",
      "Device::cuda(local_rank).set_current()?"},
     {"tuple of Ints", "list of numbers", "slice of numbers"},
+    {"mean(x, dtype=float32)",
+     "flam_reduce_options options = FLAM_REDUCE_OPTIONS_INIT; options.dtype = FLAM_F32; "
+     "flam_mean(x, &options)",
+     "x.mean_with(ReduceOptions::default().dtype(Dtype::F32))?"},
+    {"x != 0", "flam_ne(x, flam_scalar_i64(0))", "x.ne(0)?"},
     {"len(dims)", "n_dims", "dims.len()"},
 };
 

@@ -48,6 +48,11 @@ TEST(Wording, SpeaksTheLanguage) {
       {"1 is no reduction; use none, mean or sum",
        "1 is no reduction; use FLAM_REDUCTION_NONE, FLAM_REDUCTION_MEAN or FLAM_REDUCTION_SUM",
        "1 is no reduction; use Reduction::None, Reduction::Mean or Reduction::Sum"},
+      {"name a floating dtype: mean(x, dtype=float32)",
+       "name a floating dtype: flam_reduce_options options = FLAM_REDUCE_OPTIONS_INIT; "
+       "options.dtype = FLAM_F32; flam_mean(x, &options)",
+       "name a floating dtype: x.mean_with(ReduceOptions::default().dtype(Dtype::F32))?"},
+      {"make one: x != 0", "make one: flam_ne(x, flam_scalar_i64(0))", "make one: x.ne(0)?"},
       {"torch.linalg.solve: B is None", "flam_linalg_solve: B is NULL", "linalg.solve: B is None"},
       {"a target size (torch.Size([2, 3])) that", "a target size ([2, 3]) that",
        "a target size ([2, 3]) that"},
@@ -89,7 +94,8 @@ std::vector<std::string> literals(const std::filesystem::path& path) {
 
 bool is_python(const std::string& text, Language language) {
   static const std::regex words(
-      R"(\btorch\.(?!save)\w+(\.\w+)*\(|=(True|False|None)\b|`None`|\b(is|be) (True|False)\b)");
+      R"(\btorch\.(?!save)\w+(\.\w+)*\(|=(True|False|None)\b|`None`|\b(is|be) (True|False)\b)"
+      R"(|\bx [!=]= |\w\(\w+, \w+=\w)");
   static const std::regex calls(
       R"(\w\.(to|double|flatten|squeeze|detach|clone|reshape)\(|no_grad\()");
   if (text.find_first_of("(=") == text.npos) return false;
