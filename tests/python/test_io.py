@@ -344,3 +344,14 @@ def test_a_file_that_was_cut_is_refused(torch, tmp_path):
         archive.getinfo(entry).file_size = 10**6
         with pytest.raises(EOFError, match="data/0 ends after"):
             torch.serialization._stored(archive, entry)
+
+
+def test_half_of_a_file_is_not_taken_for_an_old_one(torch, tmp_path):
+    path = tmp_path / "half.pt"
+    torch.save(torch.arange(100.0), path)
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(RuntimeError, match="failed finding central directory.*not written"):
+        torch.load(path)
+    path.write_bytes(b"no checkpoint at all")
+    with pytest.raises(RuntimeError, match="before 1.6"):
+        torch.load(path)

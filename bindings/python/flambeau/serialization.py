@@ -450,8 +450,15 @@ def load(
         raise ValueError("f must be a file path in order to use the mmap argument")
     if not zipfile.is_zipfile(f):
         f.seek(0)
-        if not f.read(1):
+        begin = f.read(4)
+        if not begin:
             raise EOFError("Ran out of input: the file is empty")
+        if begin == b"PK\3\4":
+            raise RuntimeError(
+                "PytorchStreamReader failed reading zip archive: failed finding central directory: "
+                "the end of the file is missing. It was not written or copied whole; write or copy "
+                "it again"
+            )
         raise RuntimeError(
             "the file is no zip archive; a file of torch's before 1.6 is unsupported: load "
             "and save it again with a newer torch"
