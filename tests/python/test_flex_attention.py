@@ -322,3 +322,13 @@ def test_truths_are_not_subtracted(torch, device, flex):
     q, k, v = qkv(torch, device)
     with pytest.raises(RuntimeError, match="bool"):
         flex.flex_attention(q, k, v, lambda s, b, h, q, kv: s - (kv > 2))
+
+
+def test_a_score_mod_that_returns_nothing_is_named(torch, device, flex):
+    q, k, v = qkv(torch, device)
+
+    def forgets(score, b, h, q_idx, kv_idx):
+        score * 2
+
+    with pytest.raises(ValueError, match="score_mod `forgets` must only return Tensors"):
+        flex.flex_attention(q, k, v, score_mod=forgets)

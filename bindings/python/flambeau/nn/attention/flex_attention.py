@@ -101,7 +101,14 @@ def _by_scores(query, key, value, score_mod, seen, at, scale):
     factor = scale if scale is not None else 1 / math.sqrt(query.size(-1))
     scores = query.to(dtype) @ key.to(dtype).mT * factor
     if score_mod is not None:
-        scores = score_mod(scores, *at).to(dtype).expand(scores.shape)
+        changed = score_mod(scores, *at)
+        if not isinstance(changed, torch.Tensor):
+            name = getattr(score_mod, "__name__", repr(score_mod))
+            raise ValueError(
+                f"flex_attention: score_mod `{name}` must only return Tensors, got type "
+                f"{type(changed)}; return the score that it was given, changed"
+            )
+        scores = changed.to(dtype).expand(scores.shape)
     if seen is not None:
         scores = torch.where(seen, scores, -math.inf)
     # A row of -inf has no softmax; its gradient must not be NaN either.
