@@ -137,3 +137,21 @@ def test_a_failed_example_leaves_passes_as_they_were(torch):
     y.sum().backward()
     with pytest.raises(RuntimeError, match="second time"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("write", ["add_", "copy_", "mul_"])
+def test_one_argument_for_all_examples_is_not_written(torch, x, write):
+    """Each example would find what those before it wrote."""
+    one = torch.ones(4, device=x.device)
+
+    def func(a, b):
+        return getattr(a, write)(b)
+
+    with pytest.raises(RuntimeError, match="writes in place to an argument whose in_dim is None"):
+        torch.func.vmap(func, in_dims=(None, 0))(one, x)
+    own = x.clone()
+    torch.func.vmap(func)(own, x)
+    assert own.equal(getattr(x.clone(), write)(x))
+    only = torch.ones(4, device=x.device)
+    torch.func.vmap(func, in_dims=(None, 0))(only, x[:1])
+    assert only.equal(getattr(torch.ones(4, device=x.device), write)(x[0]))

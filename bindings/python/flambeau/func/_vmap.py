@@ -38,11 +38,19 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         size = _batch_size(leaves, dims)
         slices = [leaf if d is None else leaf.unbind(d) for leaf, d in zip(leaves, dims)]
         draws = _Draws(randomness, leaves)
+        shared = [leaf for leaf, d in zip(leaves, dims) if d is None and isinstance(leaf, Tensor)]
+        versions = [t._version for t in shared]
         results = []
         for i in range(size):
             own = [s if d is None else s[i] for s, d in zip(slices, dims)]
             with _graphs_kept(i < size - 1):
                 results.append(draws.watch(func, tree_unflatten(own, spec), kwargs))
+            if size > 1 and versions != [t._version for t in shared]:
+                raise RuntimeError(
+                    f"vmap({name}, ...): `{name}` writes in place to an argument whose in_dim is "
+                    "None: there is one of it, which the next example would find changed. Use the "
+                    "operation that is not in place, or map that argument, too: x.expand(...)"
+                )
         return _stacked(results, out_dims, name)
 
     return mapped
