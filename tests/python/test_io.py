@@ -1,5 +1,6 @@
 """Files: round trips, what is refused, and files of the real PyTorch where there is one."""
 
+import codecs
 import collections
 import copy
 import io
@@ -355,3 +356,21 @@ def test_half_of_a_file_is_not_taken_for_an_old_one(torch, tmp_path):
     path.write_bytes(b"no checkpoint at all")
     with pytest.raises(RuntimeError, match="before 1.6"):
         torch.load(path)
+
+
+def test_values_of_python_need_no_trust(torch, tmp_path):
+    path = tmp_path / "values.pt"
+    values = {"bytes": b"\x00\xff", "more": bytearray(b"ab"), "z": 1 - 2j, "kinds": {1, 2}}
+    torch.save(values, path)
+    assert torch.load(path, weights_only=True) == values
+
+
+def test_bytes_of_another_encoding_are_refused(torch, tmp_path):
+    class Unpacked:
+        def __reduce__(self):
+            return codecs.encode, ("a", "zip")
+
+    path = tmp_path / "unpacked.pt"
+    torch.save({"x": Unpacked()}, path)
+    with pytest.raises(pickle.UnpicklingError, match="'zip', not latin1"):
+        torch.load(path, weights_only=True)

@@ -215,6 +215,14 @@ def _with_state(tensor, state):
     return tensor
 
 
+def _encoded(text, encoding):
+    """Bytes, which pickles of protocol 2 hold as a text. Other encodings are no data: one could
+    unpack a great deal from a little."""
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"Weights only load failed. Bytes in {encoding!r}, not latin1")
+    return text.encode("latin1")
+
+
 def _allowed():
     """The globals that a file may name, as (module, name) -> what to use."""
     from .nn.parameter import Parameter
@@ -231,6 +239,11 @@ def _allowed():
         ("torch", "Size"): Size,
         ("torch", "device"): device_type,
         ("torch.storage", "UntypedStorage"): UntypedStorage,
+        ("_codecs", "encode"): _encoded,
+        ("builtins", "bytearray"): bytearray,
+        ("__builtin__", "bytearray"): bytearray,
+        ("builtins", "complex"): complex,
+        ("__builtin__", "complex"): complex,
         ("builtins", "set"): set,
         ("__builtin__", "set"): set,
     }
