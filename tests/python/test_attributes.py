@@ -307,3 +307,13 @@ def test_hub_runs_a_folder_of_this_machine(torch, tmp_path):
     with pytest.raises(RuntimeError, match="invalid hash value"):
         torch.hub.download_url_to_file(url, str(tmp_path / "b.pt"), hash_prefix="00")
     assert not (tmp_path / "b.pt").exists() and not list(tmp_path.glob("*.part"))
+
+
+def test_a_gpu_that_is_not_there_has_no_name(torch):
+    with pytest.raises(RuntimeError, match="is not available|does not exist|invalid device"):
+        torch.cuda.get_device_name(63)
+
+
+def test_a_generator_is_asked_for_by_its_name(torch):
+    with pytest.raises(TypeError, match="argument 'generator' .* must be torch.Generator, not int"):
+        torch.rand(2, generator=3)

@@ -487,3 +487,15 @@ def test_parameters_of_a_plain_dictionary_are_taken_by_name(torch):
 
 def test_names_that_python_cannot_spell_are_not_listed(torch):
     assert not [n for n in dir(torch.nn.Sequential(torch.nn.ReLU())) if n[0].isdigit()]
+
+
+@pytest.mark.parametrize(
+    "layer", ["Linear(2, 2)", "ReLU()", "Dropout()", "Softmax(-1)", "MaxPool1d(1)", "LayerNorm(2)"]
+)
+def test_too_many_arguments_are_counted(torch, layer):
+    """They were taken for what a layer keeps in its own signature, or the layer had no name."""
+    made = eval(f"torch.nn.{layer}")
+    name = layer.partition("(")[0]
+    said = rf"{name}.forward\(\) takes 2 positional arguments but 3 were given"
+    with pytest.raises(TypeError, match=said):
+        made(torch.ones(2, 2), 3)

@@ -200,7 +200,7 @@ _WANTED = {
     "device": "torch.device",
     "string": "str",
     "enum": "str",
-    "handle": "handle",
+    "handle": "torch.Generator",  # the only one beside tensors that operations take
 }
 
 

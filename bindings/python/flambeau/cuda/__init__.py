@@ -33,8 +33,15 @@ def _sensor(key):
     return lambda device: api.monitor_read(device, key)
 
 
+def _model(device):
+    name = api.device_model(device)
+    if not name:
+        api.device_capability(device)  # there is no such GPU, and this says why
+    return name
+
+
 _DEVICE = {
-    "get_device_name": (api.device_model, "The GPU's model."),
+    "get_device_name": (_model, "The GPU's model."),
     "get_device_capability": (api.device_capability, "(major, minor) compute capability."),
     "synchronize": (api.device_synchronize, "Waits until all work on a GPU is done."),
     "list_gpu_processes": (api.monitor_process_list, "The processes on a GPU and their memory."),

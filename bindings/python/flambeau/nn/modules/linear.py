@@ -31,7 +31,7 @@ class Linear(Module):
     def reset_parameters(self):
         init._affine_(self.weight, self.bias)
 
-    def forward(self, input, _linear=F.linear):
+    def forward(self, input, *, _linear=F.linear):
         own = self.__dict__["_parameters"]
         try:
             weight, bias = own["weight"], own["bias"]

@@ -30,8 +30,10 @@ def make(name, function, signature, shown=None, trained=False, module=__name__):
         told = [n for n in names if n != "inplace" or self.inplace]
         return stored(*told)(self)
 
+    called = forward if names or trained else plain
+    called.__name__, called.__qualname__ = "forward", f"{name}.forward"
     members = {
-        "forward": forward if names or trained else plain,
+        "forward": called,
         "extra_repr": shown or extra_repr,
         "__module__": module,
         "__doc__": f"`torch.nn.functional.{function}` as a module.",
