@@ -150,3 +150,15 @@ def test_masks_of_more_dimensions_than_a_walk_has_lists(torch):
     z = x.detach().clone().unsqueeze(0)
     z[0, mask[..., 0]] = torch.tensor([7.0, 8.0])
     assert z[0][mask[..., 0]].unique().tolist() == [7, 8]
+
+
+def test_truth_has_no_mean(torch, device):
+    x, at = torch.ones(3, dtype=torch.bool, device=device), torch.tensor([0, 0, 1], device=device)
+    for mean in (
+        lambda: x.scatter_reduce(0, at, x, "mean"),
+        lambda: x.scatter_reduce_(0, at, x, "mean", include_self=False),
+        lambda: x.index_reduce(0, at, x, "mean"),
+    ):
+        with pytest.raises(RuntimeError, match="mean is not implemented for bool"):
+            mean()
+    assert x.all()

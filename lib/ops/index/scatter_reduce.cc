@@ -125,6 +125,8 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
   check(x.dtype() == src.dtype(), Code::dtype,
         "scatter(): Expected self.dtype to be equal to src.dtype, got ", name_of(x.dtype()),
         " and ", name_of(src.dtype()));
+  check(rule != FLAM_SCATTER_MEAN || x.dtype() != Dtype::boolean, Code::dtype,
+        "scatter_reduce(): mean is not implemented for bool; convert the operands: x.float()");
   const int64_t d = wrap_dim(dim, x.dim());
   Call c{op::scatter_reduce.to(into), {x, index, src}, Devices::exact};
   check_no_overlap(op::scatter_reduce.to(into), {&index, &src});
