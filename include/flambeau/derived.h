@@ -3896,7 +3896,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_neg_(flam_tensor *input);
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_neg_out(const flam_tensor *input, flam_tensor *out);
 
-/** In-place form of `flam_sign`: -1, 0 or 1 by the sign of each element; NaN stays NaN.
+/** In-place form of `flam_sign`: -1, 0 or 1 by the sign of each element; 0 of NaN, as in torch.
  *
  * - `input`: any shape; any dtype but complex ones, of which `flam_sgn` is.
  * - returns: `input` itself, without another count.

@@ -40,7 +40,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_neg(const flam_tensor *in
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_positive(const flam_tensor *input);
 
-/** -1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
+/** -1, 0 or 1 by the sign of each element; 0 of NaN, as in torch. Its gradient is 0.
  *
  * - `input`: any shape; any dtype but complex ones, of which `flam_sgn` is.
  * - returns: shape and dtype of `input`.

@@ -105,7 +105,14 @@ op(
 )
 # Of reals: those of complex numbers are in tests/python/test_complex.py.
 op("conj_physical", ref=lambda t: t, samples=[x(3, 4), x(9)], dtypes=ALL, ulp=0, view=True)
-op("sgn", ref=np.sign, samples=[x(3, 4), x(9)], dtypes=NUMBERS, ulp=0, second=False)
+op(
+    "sgn",
+    ref=lambda x: np.nan_to_num(np.sign(x)),
+    samples=[x(3, 4), x(9)],
+    dtypes=NUMBERS,
+    ulp=0,
+    second=False,
+)
 op(
     "angle",
     ref=lambda t: np.where(np.isnan(t), t, np.where(t < 0, np.pi, 0.0)),

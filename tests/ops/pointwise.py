@@ -30,7 +30,7 @@ op(
 op("positive", ref=np.positive, samples=ANY, dtypes=NUMBERS, ulp=0, bad=NO_BOOL, view=True)
 op(
     "sign",
-    ref=lambda x: x if x.dtype == bool else np.sign(x),
+    ref=lambda x: x if x.dtype == bool else np.nan_to_num(np.sign(x)),
     samples=ANY,
     dtypes=ALL,
     ulp=0,

@@ -38,7 +38,9 @@ template <Name N>
 Tensor elu_family(Form op, T input, double alpha, double scale, double inner) {
   return unit<N>(op, kElu, kEluSlope, input,
                  [=](T dy, T x) {
-                   const Tensor below = mul(exp(mul(x, num(inner))), num(alpha * scale * inner));
+                   // Limited: where it is not taken, an infinite power would make its slope NaN.
+                   const Tensor power = exp(clamp_max(mul(x, num(inner)), zero()));
+                   const Tensor below = mul(power, num(alpha * scale * inner));
                    return mul(dy, where(gt(x, zero()), num(scale), below));
                  },
                  {alpha, scale, inner});
@@ -155,7 +157,7 @@ Tensor hardswish(T input, Into into) {
   return unit<"HardswishBackward0">(
       op::hardswish.to(into), kHardswish, kHardswishSlope, input, [](T dy, T x) {
         const Tensor ramp = add(mul(x, num(1.0 / 3)), num(0.5));
-        const Tensor slope = where(lt(abs(x), num(int64_t{3})), ramp, gt(x, zero()));
+        const Tensor slope = where(ge(abs(x), num(int64_t{3})), gt(x, zero()), ramp);
         return mul(dy, slope);
       });
 }

@@ -234,7 +234,7 @@ struct Hardswish {
 };
 struct HardswishSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
-    const V slope = x <= V(-3) ? V(0) : x < V(3) ? x / V(3) + V(0.5) : V(1);
+    const V slope = x <= V(-3) ? V(0) : x >= V(3) ? V(1) : x / V(3) + V(0.5);
     return dy * slope;
   }
 };

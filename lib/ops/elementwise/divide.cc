@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "flambeau/binary.h"
 #include "kernels/fold/fold.h"
+#include "ops/element.h"
 #include "ops/elementwise/binary.h"
 #include "ops/elementwise/complex.h"
 #include "ops/elementwise/pointwise.h"
@@ -88,7 +89,7 @@ struct PowBackward {
   Saved a, b, y;
   static constexpr auto name = "PowBackward1";
   Tensors operator()(const Tensor& dy) const {
-    const Tensor base = a, e = b, none = num(int64_t{0});
+    const Tensor base = element(a), e = element(b), none = num(int64_t{0});
     Tensor da, db;
     if (wanted(0))
       da = drop_where(eq(e, none), mul(dy, mul(e, pow(base, sub(e, num(int64_t{1}))))));

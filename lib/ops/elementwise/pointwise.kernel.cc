@@ -49,7 +49,7 @@ struct Sign {
     if constexpr (std::is_same_v<V, bool>) {
       return x;
     } else {
-      return x != x ? x : V(V(x > 0) - V(x < 0));
+      return V(V(x > 0) - V(x < 0));
     }
   }
 };

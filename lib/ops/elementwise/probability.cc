@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ops/element.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -26,7 +27,7 @@ struct ZetaBackward {
   static constexpr auto name = "SpecialZetaBackward0";
   Tensors operator()(const Tensor& dy) const {
     refuse_first("special_zeta");
-    const Tensor power = s;
+    const Tensor power = element(s);
     return {Tensor(), neg(mul(dy, mul(power, zeta(one_plus(power), q))))};
   }
 };
@@ -38,7 +39,7 @@ template <Name N> struct IncompleteGammaBackward {
   static constexpr const char* name = N.text;
   Tensors operator()(const Tensor& dy) const {
     refuse_first(N.text);
-    const Tensor at = x, shape = a;
+    const Tensor at = element(x), shape = element(a);
     const Tensor size = sub(sub(xlogy(sub(shape, num(int64_t{1})), at), at), lgamma(shape));
     return {Tensor(), mul(mul(dy, exp(size)), num(sign))};
   }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ops/complex_gate.h"
+#include "ops/element.h"
 #include "ops/elementwise/numeric.h"
 #include "ops/fits.h"
 #include "ops/formula.h"
@@ -221,7 +222,8 @@ Tensor xlogy(T input, T other, Into into) {
   // Only where the logarithm is infinite: elsewhere it is the slope, at 0 too.
   const Tensor ends = logical_or(le(c[1], num(int64_t{0})), eq(c[1], num(double(INFINITY))));
   const Tensor zero = logical_and(eq(c[0], num(int64_t{0})), ends);
-  return drop_where(zero, mul(kept_operand(c, 0), log(where(zero, num(int64_t{1}), c[1]))));
+  const Tensor base = where(zero, num(int64_t{1}), element(c[1]));
+  return drop_where(zero, mul(element(kept_operand(c, 0)), log(base)));
 }
 
 Tensor ldexp(T input, T other, Into into) {

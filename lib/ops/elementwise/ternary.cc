@@ -40,8 +40,11 @@ struct ClampNumbersBackward {
   static constexpr auto name = "ClampBackward1";
   Tensors operator()(const Tensor& dy) const {
     const Tensor in = x;
-    const Tensor inside = logical_and(gt(in, num(low)), lt(in, num(high)));
-    return {keep_where(inside, dy)};
+    const Tensor above = low == -INFINITY ? Tensor() : gt(in, num(low));
+    const Tensor below = high == INFINITY ? Tensor() : lt(in, num(high));
+    if (!above || !below)
+      return {above ? keep_where(above, dy) : below ? keep_where(below, dy) : dy};
+    return {keep_where(logical_and(above, below), dy)};
   }
 };
 
@@ -91,11 +94,11 @@ struct LerpBackward {
 
 // By a number, which is no operand and is not saved.
 struct LerpNumberBackward {
-  Tensor weight;
+  double weight;
   static constexpr auto name = "LerpBackward0";
   Tensors operator()(const Tensor& dy) const {
-    return {wanted(0) ? mul(dy, rsub(weight, num(int64_t{1}))) : Tensor(),
-            wanted(1) ? mul(dy, weight) : Tensor()};
+    return {wanted(0) ? mul(dy, num(1 - weight)) : Tensor(),
+            wanted(1) ? mul(dy, num(weight)) : Tensor()};
   }
 };
 
@@ -219,7 +222,7 @@ Tensor lerp(const Tensor& input, const Tensor& end, const Tensor& weight, Into i
   Call c{op::lerp.to(into), {input, end, weight}};
   c.convert(2, c[0].dtype());
   if (weight.impl()->wrapped_number)
-    return c.track(c.map(kLerp, {c[0], c[1], c[2]}), LerpNumberBackward{weight});
+    return c.track(c.map(kLerp, {c[0], c[1], c[2]}), LerpNumberBackward{read_number(weight)});
   const bool by_weight = c.wants(2);
   LerpBackward gradient{c.save(c[0], by_weight), c.save(c[1], by_weight), c.save(c[2])};
   return c.track(c.map(kLerp, {c[0], c[1], c[2]}), std::move(gradient));

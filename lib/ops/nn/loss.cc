@@ -122,7 +122,7 @@ Tensor smooth_l1_loss(T input, T target, int32_t reduction, double beta) {
   warn_of_broadcast(input, target);
   return distance_loss<"SmoothL1LossBackward0">(
       {op::smooth_l1_loss, kSmoothL1, kSmoothL1Slope, beta}, input, target, reduction,
-      [beta](T d) { return where(lt(abs(d), num(beta)), mul(d, num(1 / beta)), sign(d)); });
+      [beta](T d) { return where(ge(abs(d), num(beta)), sign(d), mul(d, num(1 / beta))); });
 }
 
 Tensor huber_loss(T input, T target, int32_t reduction, double delta) {

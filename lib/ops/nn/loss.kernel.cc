@@ -46,7 +46,7 @@ struct SmoothL1Slope {
   double factor, beta;
   template <class V> FLAM_FN V operator()(V dy, V x, V t) const {
     const V d = x - t, g = V(factor) * dy;
-    return fabs(d) < V(beta) ? g * d / V(beta) : g * sign_of(d);
+    return fabs(d) >= V(beta) ? g * sign_of(d) : g * d / V(beta);
   }
 };
 FLAM_MAP(kSmoothL1, SmoothL1, FloatTypes);

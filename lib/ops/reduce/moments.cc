@@ -105,9 +105,8 @@ struct LogsumexpBackward {
   static constexpr auto name = "LogsumexpBackward0";
   Tensors operator()(const Tensor& dy) const {
     const Tensor result = reshape(y, kept);
-    const Tensor finite =
-        drop_where(isinf(result), result);  // of nothing but -inf: no slope rather than NaN
-    return {mul(reshape(dy, kept), exp(sub(x, finite)))};
+    const Tensor nothing = eq(result, num(-INFINITY));  // no slope rather than NaN
+    return {mul(reshape(dy, kept), exp(sub(x, drop_where(nothing, result))))};
   }
 };
 
