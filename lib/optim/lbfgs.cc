@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
+#include "tensor/parts.h"
 
 namespace flambeau::optim {
 
@@ -27,6 +28,8 @@ const Rule kTable{"LBFGS",
                   &check_lbfgs};
 
 double largest(const Tensor& t) { return number_of(ops::max(ops::abs(t))); }
+// A complex parameter is a pair of unknowns, as in PyTorch; a memory of numbers would lose parts.
+Tensor in_reals(const Tensor& t) { return is_complex(t.dtype()) ? pairs_of(t) : t; }
 double dot(const Tensor& a, const Tensor& b) { return number_of(ops::dot(a, b)); }
 
 class Lbfgs final : public flam_optimizer {
@@ -76,9 +79,10 @@ Tensor Lbfgs::flat_grad() const {
   Tensors parts;
   for (const Parameter& p : groups[0].list) {
     const auto& autograd = p.param.impl()->autograd;
+    const Tensor reals = in_reals(p.param);
     parts.push_back(autograd && autograd->grad
-                        ? ops::reshape(autograd->grad, Dims{-1})
-                        : ops::zeros(Dims{p.param.numel()}, p.param.dtype(), p.param.device()));
+                        ? ops::reshape(in_reals(autograd->grad), Dims{-1})
+                        : ops::zeros(Dims{reals.numel()}, reals.dtype(), reals.device()));
   }
   const Tensor flat = ops::cat(parts);
   return option_of(kOptMaximize) != 0 ? ops::neg(flat) : flat;
@@ -87,8 +91,9 @@ Tensor Lbfgs::flat_grad() const {
 void Lbfgs::move(double by, const Tensor& direction) {
   int64_t at = 0;
   for (const Parameter& p : groups[0].list) {
-    const int64_t n = p.param.numel();
-    ops::add_(p.param, ops::view(ops::narrow(direction, 0, at, n), p.param.sizes()), by);
+    const Tensor reals = in_reals(p.param);
+    const int64_t n = reals.numel();
+    ops::add_(reals, ops::view(ops::narrow(direction, 0, at, n), reals.sizes()), by);
     at += n;
   }
 }
@@ -209,13 +214,13 @@ Ref<State> Lbfgs::state_dict() const {
 void Lbfgs::load_state_dict(const State& state) {
   Memory m;
   State options;  // what is the base class's
-  const Parameter& p = groups[0].list[0];
+  const Tensor first = in_reals(groups[0].list[0].param);
   int64_t numel = 0;
-  for (const Parameter& each : groups[0].list) numel += each.param.numel();
+  for (const Parameter& each : groups[0].list) numel += in_reals(each.param).numel();
   const auto vector = [&](const Tensor& t, const std::string& name) {
     check(t.numel() == numel, Code::shape, "state \"", name, "\" has ", t.numel(),
           " elements, expected ", numel);
-    return ops::to(ops::reshape(t, Dims{-1}), p.param.device(), p.param.dtype(), false, true);
+    return ops::to(ops::reshape(t, Dims{-1}), first.device(), first.dtype(), false, true);
   };
   for (const auto& [name, t] : state.entries) {
     if (name == "0.func_evals")

@@ -125,3 +125,30 @@ def test_recomputation_has_the_copies():
 def test_gradients_are_those_of_the_dtypes():
     for found in ranks.values(train, 2):
         assert found == {name: [True] * 4 for name in WAYS}
+
+
+def complex_numbers(rank, size):
+    """The gradient of a complex parameter, whose reduction has no dtype of its own."""
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.nn.parallel.distributed import _MixedPrecision
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.turn = torch.nn.Parameter(torch.ones(3, dtype=torch.complex64))
+
+        def forward(self, x):
+            return torch.view_as_real(self.turn * (x + 1j * rank))
+
+    dist.init_process_group("gloo")
+    precision = _MixedPrecision(reduce_dtype=torch.bfloat16)
+    ddp = torch.nn.parallel.DistributedDataParallel(Net(), mixed_precision=precision)
+    ddp(torch.arange(3.0)).sum().backward()
+    dist.destroy_process_group()
+    return torch.view_as_real(ddp.module.turn.grad).tolist()
+
+
+def test_complex_gradients_keep_both_parts():
+    for found in ranks.values(complex_numbers, 2):
+        assert found == [[x + 0.5, x - 0.5] for x in range(3)]  # (1 + i) (x - i / 2)

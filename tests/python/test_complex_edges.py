@@ -20,6 +20,34 @@ def test_exp_of_large_numbers_is_no_nan(device, z):
         assert got == 0
 
 
+def test_infinite_lengths_stay_in_a_direction_that_is_none(device):
+    z = torch.tensor(
+        [complex(math.inf, math.inf), complex(math.inf, math.nan)], dtype=torch.complex64
+    ).to(device)
+    for got in z.exp().tolist() + z[1:].sqrt().tolist():
+        assert got.real == math.inf and math.isnan(got.imag)
+    assert math.isnan(torch.tensor(complex(-200, math.inf), device=device).exp().item().real)
+
+
+@pytest.mark.parametrize("zero", [complex(0, 0), complex(-0.0, 0), complex(0, -0.0)])
+def test_a_divisor_of_0_has_no_sign(device, zero):
+    z = torch.tensor([3 - 4j], dtype=torch.complex128, device=device)
+    got = (z / torch.tensor([zero], dtype=torch.complex128, device=device)).item()
+    assert got == complex(math.inf, -math.inf)
+
+
+def test_a_complex_number_does_not_fit_into_places_of_reals(device):
+    for index in (0, slice(0, 2), ..., torch.tensor([0], device=device)):
+        x = torch.ones(3, device=device)
+        with pytest.raises(RuntimeError, match="without overflow"):
+            x[index] = 1j
+        x[index] = 2 + 0j
+        assert x.max().item() == 2 and not torch.isnan(x).any()
+    truth = torch.zeros(2, dtype=torch.bool, device=device)
+    truth[:1] = 1j
+    assert truth.tolist() == [True, False]
+
+
 def test_exp_is_cmaths(device):
     z = [complex(a, b) for a in (-3.0, 0.0, 2.5) for b in (-4.0, 0.0, 1.0)]
     got = torch.tensor(z, dtype=torch.complex128, device=device).exp().tolist()

@@ -162,3 +162,27 @@ def test_the_older_parts_of_gradcheck_are_of_reals(torch):
         module.get_numerical_jacobian(lambda inputs: inputs[0] * 2, (z,))
     with pytest.warns(FutureWarning), pytest.raises(NotImplementedError, match="complex"):
         module.get_analytical_jacobian((z,), z * 2)
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_lbfgs_takes_complex_parameters_as_pairs(torch, device, search):
+    def minimum(z, number):
+        optimizer = torch.optim.LBFGS([z], lr=0.5, max_iter=6, line_search_fn=search)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (
+                ((number(z) - (1 - 2j)) * torch.tensor([1, 3j], device=device)).abs().square().sum()
+            )
+            loss.backward()
+            return loss.detach()
+
+        optimizer.step(closure)
+        optimizer.load_state_dict(optimizer.state_dict())
+        return optimizer.step(closure), optimizer.state_dict()["state"][0]["func_evals"]
+
+    start = torch.tensor([0.5 + 2j, -1j], device=device)
+    whole = start.clone().requires_grad_()
+    pairs = torch.view_as_real(start.clone()).requires_grad_()
+    assert minimum(whole, lambda z: z) == minimum(pairs, torch.view_as_complex)
+    assert torch.equal(torch.view_as_real(whole), pairs) and not torch.equal(whole, start)

@@ -229,10 +229,12 @@ Tensor pow(T x, T exponent, Into into) {
 
 Tensor exp(T x, Into into) {
   const auto forward = [](T z) {
-    // Of real numbers all is real, and of minus infinity all is 0, whatever infinity times 0 is.
-    const Tensor length = ops::exp(part_of(z, 0)), direction = part_of(z, 1);
-    const Tensor none = ops::eq(length, num(0.0)), straight = ops::eq(direction, num(0.0));
-    const Tensor re = where(logical_or(none, straight), length, ops::mul(length, cos(direction)));
+    // As C's cexp: of real numbers all is real, of minus infinity all is 0, and infinity is one in
+    // a direction that is none, too, whatever infinity times 0 is.
+    const Tensor power = part_of(z, 0), length = ops::exp(power), direction = part_of(z, 1);
+    const Tensor none = ops::eq(power, num(-INFINITY)), straight = ops::eq(direction, num(0.0));
+    const Tensor lost = logical_and(isinf(power), logical_not(isfinite(direction)));
+    const Tensor re = where(logical_or(lost, straight), length, ops::mul(length, cos(direction)));
     const Tensor im = where(none, length, ops::mul(length, sin(direction)));
     return complex(re, where(straight, direction, im));
   };

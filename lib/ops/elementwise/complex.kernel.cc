@@ -20,11 +20,12 @@ FLAM_MAP(kComplexMulReal, ComplexMulReal, PartTypes);
 FLAM_MAP(kComplexMulImag, ComplexMulImag, PartTypes);
 
 // Robert L. Smith, "Algorithm 116: Complex division", CACM 5 (1962): by the quotient of the
-// divisor's parts, so that no square of them overflows. A divisor of 0 divides each part.
+// divisor's parts, so that no square of them overflows. A divisor of 0, whatever its signs, divides
+// each part.
 struct ComplexDivReal {
   template <class V> FLAM_FN V operator()(V a, V b, V c, V d) const {
     const V cs = c < 0 ? -c : c, ds = d < 0 ? -d : d;
-    if (cs == 0 && ds == 0) return a / cs;
+    if (cs == 0 && ds == 0) return a / V(0);
     const bool by_real = cs >= ds;
     const V ratio = by_real ? d / c : c / d;
     return by_real ? (a + b * ratio) / (c + d * ratio) : (a * ratio + b) / (c * ratio + d);
@@ -33,7 +34,7 @@ struct ComplexDivReal {
 struct ComplexDivImag {
   template <class V> FLAM_FN V operator()(V a, V b, V c, V d) const {
     const V cs = c < 0 ? -c : c, ds = d < 0 ? -d : d;
-    if (cs == 0 && ds == 0) return b / cs;
+    if (cs == 0 && ds == 0) return b / V(0);
     const bool by_real = cs >= ds;
     const V ratio = by_real ? d / c : c / d;
     return by_real ? (b - a * ratio) / (c + d * ratio) : (b * ratio - a) / (c * ratio + d);
@@ -59,7 +60,7 @@ template <class V> FLAM_FN Root<V> root_of(V a, V b) {
 struct ComplexSqrtReal {
   template <class V> FLAM_FN V operator()(V a, V b) const {
     if (b - b != 0 && b == b) return b < 0 ? -b : b;  // infinite, whatever the real part
-    if (a - a != 0 && b == b) return a > 0 ? a : a < 0 ? V(0) : a;
+    if (a - a != 0 && (b == b || a > 0)) return a > 0 ? a : a < 0 ? V(0) : a;
     const Root<V> r = root_of(a, b);
     return a < 0 ? r.small : r.large;
   }

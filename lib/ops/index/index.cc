@@ -223,7 +223,8 @@ Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView 
                   const Tensor& values, bool accumulate) {
   const Selection s = Selector(x, kinds, bounds, tensors).run();
   // One place takes a float that its dtype makes infinite; torch lets it.
-  if (!s.lists.empty() || !is_floating(x.dtype())) check_fits(values, x.dtype());
+  const bool one = s.lists.empty() && s.view.dim() == 0 && is_floating(x.dtype());
+  if (!one || is_complex(values.dtype())) check_fits(values, x.dtype());
   if (s.lists.empty()) {
     const Tensor source = without_leading_ones(values, s.view.dim());
     if (accumulate) {

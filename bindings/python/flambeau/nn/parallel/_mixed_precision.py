@@ -37,7 +37,7 @@ def set_up(ddp):
 def _mean(state, bucket):
     group, dtype = state
     buffer = bucket.buffer()
-    sent = buffer.to(dtype)
+    sent = buffer.to(dtype) if buffer.is_floating_point() else buffer
 
     def widen(_):
         sent.div_(dist.get_world_size(group))
