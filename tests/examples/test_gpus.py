@@ -58,13 +58,15 @@ TILES |= {"attention_query_slopes_kernel", "attention_key_slopes_kernel"}
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])
-@pytest.mark.parametrize("name", ["gpt2", "resnet50", "lstm"])
+@pytest.mark.parametrize("name", ["gpt2", "gpt2 that drops", "resnet50", "lstm"])
 def test_products_and_scores_are_kept_from_plain_kernels(gpus, in_python, tmp_path, name, dtype):
     """No product of the models is a plain kernel's, and no score of attention leaves its own."""
     text = tmp_path / "text.txt"
     text.write_text(zoo.TEXT)
     more = ["--steps", "1", "--dtype", dtype, "--warmup", "0"]
+    name, *dropped = name.split(" that drops")
     more += ["--width", "2", "--size", "8"] if name == "resnet50" else ["--length", "0"]
+    more += ["--dropout", "0.1"] if dropped else []
     ran = zoo.kernels(name, text, tmp_path / "trace.json", *more, **gpus)
     assert not [pair for pair in ran if pair[1] in PLAIN], ran
     assert not [pair for pair in ran if pair[0] in COMPOSED], ran

@@ -91,7 +91,7 @@ RULES = (
     Rule(r"\bconv_parts_kernel<", CONV, registers=40),
     # The scale is a double, and blocks find their head by a division: once, before the loops.
     Rule(
-        r"\battention_(forward|query_slopes|key_slopes)_kernel<",
+        r"\battention_(forward|query_slopes|key_slopes|mask_slopes)_kernel<",
         "kernels/attention/attention",
         registers=255,
         needs=(COPIES,),
@@ -100,6 +100,7 @@ RULES = (
         doubles=True,
     ),
     Rule(r"\battention_delta_kernel<", "kernels/attention/attention", registers=32, divides=True),
+    Rule(r"\battention_join_kernel<", "kernels/attention/attention", registers=48, divides=True),
     Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=56),
     # Sums are kept in doubles. Powers of any exponent take more.
     Rule(r"\bfold_rows_kernel<\S*NormPOf<", FOLD, 88, 512, needs=(WIDE_LOADS,), doubles=True),

@@ -1,6 +1,7 @@
 // Attention on devices, emulated: values, logarithms of sums and gradients against float64, for
-// heads of every padded width, edges of tiles, masks, shared heads, and rows that see no key; and
-// no conflict of banks in its shared memory.
+// heads of every padded width, edges of tiles, keys in parts, masks of every form with their
+// gradients, shared heads, dropped weights, and rows that see no key; and no conflict of banks in
+// its shared memory.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "kernels/attention/attention.h"
+#include "kernels/random/philox.h"
 #include "tests/harness/cuda_on_cpu/banks.h"
 #include "tests/kernels/emulated.h"
 
@@ -22,7 +24,11 @@ struct Case {
   bool causal, masked;
   double scale;
   int64_t gap;  // elements between rows: where rows are not aligned, chunks are gathered
+  double dropped = 0;
+  Dims mask{};  // its sizes, or [1, 1, length, keys]
 };
+
+constexpr RandomState kDrawn{7, 11};
 
 double element(const Tensor& t, int64_t batch, int64_t head, int64_t row, int64_t column) {
   const int64_t i =
@@ -47,17 +53,17 @@ Tensor operand(int64_t batches, int64_t heads, int64_t rows, int64_t columns, in
 }
 
 // A row that is hidden wholly, and others here and there.
-Tensor mask_of(int64_t length, int64_t keys) {
-  const Tensor t = operand(1, 1, length, keys, 0, Dtype::f32, 9);
+Tensor mask_of(const Dims& sizes) {
+  const Tensor t = operand(sizes[0], sizes[1], sizes[2], sizes[3], 0, Dtype::f32, 9);
   float* p = t.data_as<float>();
-  for (int64_t i = 0; i < length * keys; ++i)
-    if (i / keys == 1 || i % 5 == 0) p[i] = -std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < t.numel(); ++i)
+    if (i / sizes[3] % sizes[2] == 1 || i % 5 == 3) p[i] = -std::numeric_limits<float>::infinity();
   return t;
 }
 
 // What float64 makes of the operands.
 struct Exact {
-  std::vector<double> y, logsumexp, dq, dk, dv;
+  std::vector<double> y, logsumexp, dq, dk, dv, dmask;
 };
 
 class Attention {
@@ -70,12 +76,12 @@ class Attention {
         y_(operand(c.batches, c.heads, c.length, c.value_width, 0, dtype, 4)),
         dy_(operand(c.batches, c.heads, c.length, c.value_width, c.gap, dtype, 5)),
         statistics_(operand(c.batches, c.heads, c.length, 2, 0, Dtype::f32, 6)) {
-    if (c.masked) mask_ = mask_of(c.length, c.keys);
+    if (c.masked) mask_ = mask_of(c.mask.empty() ? Dims{1, 1, c.length, c.keys} : c.mask);
     solve();
   }
 
   void check_forward(double tolerance) {
-    run_attention("test", {y_, q_, k_, v_, mask_, statistics_}, c_.scale, c_.causal);
+    run_attention("test", {y_, q_, k_, v_, mask_, statistics_}, how());
     compare("y", y_, exact_.y, tolerance);
     for (size_t i = 0; i < exact_.logsumexp.size(); ++i) {
       const float* const kept = statistics_.data_as<float>() + 2 * i;
@@ -91,17 +97,45 @@ class Attention {
                  dk = operand(c_.batches, c_.heads / c_.shared, c_.keys, c_.width, 0, dtype, 8),
                  dv = operand(c_.batches, c_.heads / c_.shared, c_.keys, c_.value_width, 0, dtype,
                               9);
-    run_attention_backward("test", {y_, q_, k_, v_, mask_, statistics_}, {dy_, dq, dk, dv},
-                           c_.scale, c_.causal);
+    const Tensor dmask = c_.masked ? mask_of(Dims(mask_.sizes())) : Tensor();
+    run_attention_backward("test", {y_, q_, k_, v_, mask_, statistics_}, {dy_, dq, dk, dv, dmask},
+                           how());
+    if (dmask) compare("dmask", dmask, exact_.dmask, tolerance);
     compare("dq", dq, exact_.dq, tolerance);
     compare("dk", dk, exact_.dk, tolerance);
     compare("dv", dv, exact_.dv, tolerance);
   }
 
  private:
+  AttentionHow how() const { return {c_.scale, c_.causal, c_.dropped, {kDrawn}}; }
+
+  // What a weight is multiplied by: pairs of queries and of keys eight apart share four words.
+  double kept(int64_t b, int64_t h, int64_t row, int64_t key) const {
+    // One query of several heads with a head of keys in common is one head of several queries.
+    const bool turned = c_.length == 1 && c_.shared > 1 && !c_.causal;
+    const int64_t length = turned ? c_.shared : c_.length, at = turned ? h % c_.shared : row,
+                  head = turned ? (b * c_.heads + h) / c_.shared : b * c_.heads + h;
+    const auto places = [](int64_t n) { return (n + 15) / 16 * 8; };
+    const auto place = [](int64_t n) { return uint64_t(n / 16 * 8 + n % 8); };
+    const uint64_t wide = uint64_t(places(c_.keys)), first = uint64_t(head * places(length)) * wide;
+    const Words w = philox(kDrawn.seed, kDrawn.offset, first + place(at) * wide + place(key));
+    const uint32_t word = w.word[at / 8 % 2 * 2 + key / 8 % 2];
+    return double(word) >= std::floor(c_.dropped * 0x1p32) ? 1 / (1 - c_.dropped) : 0;
+  }
+
   static double* row_of(std::vector<double>& x, const Tensor& t, int64_t batch, int64_t head,
                         int64_t row) {
     return x.data() + ((batch * t.size(1) + head) * t.size(2) + row) * t.size(3);
+  }
+
+  double added(int64_t b, int64_t h, int64_t row, int64_t key) const {
+    if (!c_.masked) return 0;
+    return element(mask_, b % mask_.size(0), h % mask_.size(1), row % mask_.size(2),
+                   key % mask_.size(3));
+  }
+
+  double* mask_slope(int64_t b, int64_t h, int64_t row) {
+    return row_of(exact_.dmask, mask_, b % mask_.size(0), h % mask_.size(1), row % mask_.size(2));
   }
 
   void solve() {
@@ -109,6 +143,7 @@ class Attention {
     exact_.dq.resize(size_t(q_.numel()));
     exact_.dk.resize(size_t(k_.numel()));
     exact_.dv.resize(size_t(v_.numel()));
+    if (c_.masked) exact_.dmask.resize(size_t(mask_.numel()));
     for (int64_t b = 0; b < c_.batches; ++b)
       for (int64_t h = 0; h < c_.heads; ++h)
         for (int64_t row = 0; row < c_.length; ++row) solve_row(b, h, row);
@@ -122,7 +157,7 @@ class Attention {
       double score = 0;
       for (int64_t e = 0; e < c_.width; ++e)
         score += element(q_, b, h, row, e) * element(k_, b, kv, j, e);
-      score = score * c_.scale + (c_.masked ? element(mask_, 0, 0, row, j) : 0);
+      score = score * c_.scale + added(b, h, row, j);
       w[size_t(j)] = c_.causal && j > row ? -kInfinity : score;
       top = std::max(top, w[size_t(j)]);
     }
@@ -131,20 +166,23 @@ class Attention {
     double* const y = row_of(exact_.y, y_, b, h, row);
     for (int64_t j = 0; j < c_.keys; ++j) {
       w[size_t(j)] /= sum == 0 ? 1 : sum;
+      const double left = kept(b, h, row, j);
       for (int64_t e = 0; e < c_.value_width; ++e) {
-        y[e] += w[size_t(j)] * element(v_, b, kv, j, e);
-        slope[size_t(j)] += element(dy_, b, h, row, e) * element(v_, b, kv, j, e);
+        y[e] += w[size_t(j)] * left * element(v_, b, kv, j, e);
+        slope[size_t(j)] += left * element(dy_, b, h, row, e) * element(v_, b, kv, j, e);
       }
       mean += w[size_t(j)] * slope[size_t(j)];
     }
     for (int64_t j = 0; j < c_.keys; ++j) {
       const double s = w[size_t(j)] * (slope[size_t(j)] - mean) * c_.scale;
+      if (c_.masked) mask_slope(b, h, row)[j % mask_.size(3)] += s / c_.scale;
       for (int64_t e = 0; e < c_.width; ++e) {
         row_of(exact_.dq, q_, b, h, row)[e] += s * element(k_, b, kv, j, e);
         row_of(exact_.dk, k_, b, kv, j)[e] += s * element(q_, b, h, row, e);
       }
       for (int64_t e = 0; e < c_.value_width; ++e)
-        row_of(exact_.dv, v_, b, kv, j)[e] += w[size_t(j)] * element(dy_, b, h, row, e);
+        row_of(exact_.dv, v_, b, kv, j)[e] +=
+            w[size_t(j)] * kept(b, h, row, j) * element(dy_, b, h, row, e);
     }
   }
 
@@ -172,12 +210,21 @@ class Attention {
   Exact exact_;
 };
 
-const Case kCases[] = {{1, 2, 1, 64, 64, 32, 32, false, false, 0.2, 0},
-                       {2, 2, 2, 70, 130, 64, 64, false, true, 0.1, 0},
-                       {1, 4, 2, 150, 150, 24, 16, true, false, 0.2, 3},
-                       {1, 1, 1, 65, 33, 128, 100, true, false, -0.1, 4},
-                       {1, 1, 1, 33, 200, 7, 3, true, false, 0.3, 0},
-                       {1, 3, 3, 1, 90, 48, 64, false, false, 0.15, 0}};
+const Case kCases[] = {
+    {1, 2, 1, 64, 64, 32, 32, false, false, 0.2, 0},
+    {2, 2, 2, 70, 130, 64, 64, false, true, 0.1, 0},
+    {1, 4, 2, 150, 150, 24, 16, true, false, 0.2, 3},
+    {2, 1, 1, 67, 35, 40, 40, false, true, 0.2, 0, 0.3, {2, 1, 1, 35}},
+    {1, 2, 2, 35, 34, 136, 72, false, true, 0.1, 0, 0, {1, 2, 35, 1}},
+    {1, 1, 1, 8, 70, 8, 8, false, true, 0.2, 0, 0, {1, 1, 1, 1}},
+    {1, 2, 2, 33, 67, 100, 32, true, false, 0.1, 0, 0.5},
+    {1, 1, 1, 3, 530, 16, 24, false, true, 0.3, 0},
+    {1, 6, 3, 1, 530, 24, 16, false, true, 0.3, 0, 0.4, {1, 6, 1, 530}},
+    {1, 1, 1, 40, 70, 8, 8, false, true, 0.3, 0, 1},
+    {1, 1, 1, 65, 33, 128, 100, true, false, -0.1, 4},
+    {1, 1, 1, 33, 200, 7, 3, true, false, 0.3, 0},
+    {1, 3, 3, 1, 90, 48, 64, false, false, 0.15, 0},
+};
 
 void check_cases(Dtype dtype, double tolerance) {
   for (const Case& c : kCases) {
@@ -218,7 +265,7 @@ TEST(AttentionOnDevices, MeetsNoBankTwice) {
       cuda_on_cpu::bank_counts = {};
       cuda_on_cpu::counting_banks = true;
       const int64_t n = width < 128 ? 70 : 35;
-      Attention attention({1, 1, 1, n, n, width, width, true, false, 0.1, 0}, dtype);
+      Attention attention({1, 1, 1, n, n, width, width, true, width == 64, 0.1, 0}, dtype);
       attention.check_forward(1e-3);
       attention.check_backward(2e-3);
       cuda_on_cpu::counting_banks = false;

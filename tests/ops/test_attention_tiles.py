@@ -115,11 +115,137 @@ def test_shared_heads_are_not_repeated(device):
     assert api.memory_max_allocated(place) - before < 16 << 20
 
 
-def test_a_mask_with_a_gradient(device):
-    q, k, v = (torch.randn(2, 3, 80, 8, device=device) for _ in range(3))
-    mask = torch.zeros(80, 80, device=device, requires_grad=True)
-    torch.nn.functional.scaled_dot_product_attention(q, k, v, mask).sum().backward()
-    assert mask.grad.shape == mask.shape and mask.grad.abs().max() > 0
+@pytest.mark.parametrize(
+    "sizes", [(66, 34), (2, 2, 66, 34), (2, 1, 34), (2, 1, 66, 1), (1, 34)], ids=str
+)
+@pytest.mark.parametrize("dtype", list(TOLERANCE)[1:3], ids=str)
+def test_a_mask_with_a_gradient(device, sizes, dtype):
+    shapes = (2, 2, 66, 8), (2, 2, 34, 8), (2, 2, 34, 8), sizes
+    leaves = [torch.randn(s, device=device).to(dtype) for s in shapes]
+    slope = torch.randn(2, 2, 66, 8, device=device).to(dtype)
+
+    def gradients_of(leaves):
+        leaves = [t.detach().requires_grad_() for t in leaves]
+        y = torch.nn.functional.scaled_dot_product_attention(*leaves)
+        return torch.autograd.grad(y, leaves, slope.to(y.dtype))
+
+    for g, w in zip(gradients_of(leaves), gradients_of([t.double() for t in leaves])):
+        limit = TOLERANCE[dtype] * max(1, w.abs().max().item())
+        assert g.shape == w.shape and (g.double() - w).abs().max() <= limit
+
+
+@pytest.mark.parametrize("dtype", list(TOLERANCE)[1:], ids=str)
+def test_dropped_weights_are_those_of_the_seed(device, dtype):
+    """Values that are a unit matrix show the weights; other widths, and the gradients, have the
+    same ones dropped."""
+    length, keys, p = 70, 50, 0.3
+    q, k, v = (torch.randn(2, 2, n, 20, device=device).to(dtype) for n in (length, keys, keys))
+    call = torch.nn.functional.scaled_dot_product_attention
+    unit = torch.eye(keys, device=device).to(dtype).expand(2, 2, keys, keys)
+
+    def drawn(*operands):
+        torch.manual_seed(5)
+        return call(*operands, dropout_p=p)
+
+    kept = drawn(q * 0, k, unit) != 0  # equal weights, none of which is lost by rounding
+    assert abs(kept.double().mean().item() - (1 - p)) < 0.02
+    assert not torch.equal(kept, call(q * 0, k, unit, dropout_p=p) != 0)
+    leaves = [t.requires_grad_() for t in (q, k, v)]
+    exact = [t.detach().double().requires_grad_() for t in leaves]
+    weights = (exact[0] @ exact[1].mT / 20**0.5).softmax(-1) * kept / (1 - p)
+    slope = torch.randn(2, 2, length, 20, device=device).to(dtype)
+    y, want = drawn(*leaves), weights @ exact[2]
+    got = [y, *torch.autograd.grad(y, leaves, slope)]
+    for g, w in zip(got, [want, *torch.autograd.grad(want, exact, slope.double())]):
+        limit = TOLERANCE[dtype] * max(1, w.abs().max().item())
+        assert (g.double() - w).abs().max() <= limit
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_the_gradient_of_the_gradient_has_the_same_weights_dropped(device, is_causal):
+    n, keys, p = 20, 260, 0.3
+    q, k, v = (torch.randn(1, 2, m, 8, device=device) for m in (n, keys, keys))
+    call = torch.nn.functional.scaled_dot_product_attention
+    rows = torch.eye(keys, device=device).expand(1, 2, keys, keys).split(130, -1)
+
+    def drawn(*operands):
+        torch.manual_seed(5)
+        return call(*operands, dropout_p=p, is_causal=is_causal)
+
+    kept = torch.cat([drawn(q * 0, k, part) for part in rows], -1) != 0
+    seen = torch.ones(n, keys, dtype=torch.bool, device=device)
+    seen = seen.tril() if is_causal else seen
+
+    def plain(q, k, v):
+        weights = (q @ k.mT / 8**0.5).masked_fill(~seen, -torch.inf).softmax(-1)
+        return weights * kept / (1 - p) @ v
+
+    def second(attention, dtype):
+        leaves = [t.to(dtype).requires_grad_() for t in (q, k, v)]
+        grads = torch.autograd.grad(attention(*leaves).sin().sum(), leaves, create_graph=True)
+        return torch.autograd.grad(sum(g.cos().sum() for g in grads), leaves)
+
+    for a, b in zip(second(drawn, torch.float32), second(plain, torch.float64)):
+        assert (a.double() - b).abs().max() <= 1e-4 * max(1, b.abs().max().item())
+
+
+@pytest.mark.parametrize("p", [0.0, 0.4])
+def test_a_checkpoint_drops_the_same_weights_again(device, p):
+    x = torch.randn(2, 2, 40, 16, device=device, requires_grad=True)
+    slope = torch.randn(2, 2, 40, 16, device=device)
+
+    def block(x):
+        call = torch.nn.functional.scaled_dot_product_attention
+        return call(x, x.sin(), x, dropout_p=p, is_causal=True)
+
+    def found(run):
+        torch.manual_seed(3)
+        return torch.autograd.grad(run(x), x, slope)[0]
+
+    checkpoint = torch.utils.checkpoint.checkpoint
+    assert torch.equal(found(block), found(lambda x: checkpoint(block, x, use_reentrant=False)))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("dtype", list(TOLERANCE)[1:], ids=str)
+def test_decoding_reads_what_a_cache_holds(device, dtype, heads, masked):
+    """One query and the keys so far, a view of memory for more; their share of heads, and the parts
+    that they are read in, do not show."""
+    length, held, width = 700, 1024, 24
+    q = torch.randn(2, 2 * heads, 1, width, device=device).to(dtype)
+    cache = [torch.randn(2, 2, held, width, device=device).to(dtype) for _ in range(2)]
+    k, v = (t[:, :, :length] for t in cache)
+    mask = torch.rand(2, 1, 1, length, device=device) < 0.7 if masked else None
+    call = torch.nn.functional.scaled_dot_product_attention
+    got = call(q, k, v, mask, enable_gqa=True)
+    leaves = [t.detach().double() for t in (q, k, v)]
+    want = call(leaves[0], *(t.repeat_interleave(heads, 1) for t in leaves[1:]), mask)
+    assert got.shape == want.shape and (got.double() - want).abs().max() <= TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("form", ["layer", "function"])
+def test_what_drops_or_learns_a_mask_keeps_no_score(device, form):
+    """Forward and backward take less memory than the scores of all heads would."""
+    if not device.startswith("cuda"):
+        pytest.skip("the host's kernels have products and softmax apart where weights are dropped")
+    heads, length, width = 8, 128, 32
+    kind = {"dtype": torch.bfloat16, "device": device}
+    mask = torch.zeros(length, length, requires_grad=True, **kind)
+    if form == "layer":
+        layer = torch.nn.MultiheadAttention(width, heads, dropout=0.1, **kind).train()
+        x = torch.randn(length, 1, width, requires_grad=True, **kind)
+        run = lambda: layer(x, x, x, attn_mask=mask, need_weights=False)[0]
+    else:
+        x = torch.randn(1, heads, length, width // heads, requires_grad=True, **kind)
+        call = torch.nn.functional.scaled_dot_product_attention
+        run = lambda: call(x, x, x, mask, dropout_p=0.1)
+    place = torch.device(device)
+    api.memory_reset_peak_stats(place)
+    before = api.memory_allocated(place)
+    run().sum().backward()
+    assert x.grad.isfinite().all() and mask.grad.abs().max() > 0
+    assert api.memory_max_allocated(place) - before < heads * length**2 * 2
 
 
 def test_gradient_of_the_gradient_agrees(device):

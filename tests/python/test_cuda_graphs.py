@@ -154,10 +154,13 @@ def test_each_replay_draws_anew_as_the_calls_would(torch):
     def draws(captured):
         torch.manual_seed(3)
         own = torch.Generator("cuda").manual_seed(9)
-        made = []
+        made, x = [], torch.ones(1, 1, 9, 8, device="cuda", requires_grad=True)
 
         def run():
+            y = torch.nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
             return (
+                y.detach(),
+                torch.autograd.grad(y, x, torch.ones_like(y))[0],
                 torch.rand(4, device="cuda"),
                 torch.randn(3, device="cuda", generator=own),
                 torch.bernoulli(torch.full((9,), 0.5, device="cuda")),

@@ -2,7 +2,7 @@
 // has products and softmax apart.
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
-#include "kernels/attention/attention_backward.h"
+#include "kernels/attention/attention_backward_entry.h"
 #include "kernels/attention/attention_forward.h"
 #else
 #include "kernels/attention/attention_host.h"

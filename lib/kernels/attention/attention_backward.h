@@ -5,6 +5,7 @@
 // the one before is used.
 // Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning" (2023).
 #pragma once
+#include "kernels/attention/attention_drop.h"
 #include "kernels/attention/attention_tile.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -24,16 +25,16 @@ template <class T, int kPaddedWidth> struct BackwardTile {
 
 // fill(i, stage) begins copies, use(i, stage) comes when they are there; what was begun before
 // arrives with the first.
-template <class Tile, class Fill, class Use>
-__device__ __forceinline__ void pass_tiles(int n, unsigned char* shared, const Fill& fill,
+template <class Tile, class Count, class Fill, class Use>
+__device__ __forceinline__ void pass_tiles(Count n, unsigned char* shared, const Fill& fill,
                                            const Use& use) {
   constexpr int kAhead = Tile::kStages - 1;
-  const auto stage = [&](int i) {
+  const auto stage = [&](Count i) {
     return shared + Tile::kPassingAt + i % Tile::kStages * Tile::kStageBytes;
   };
   if (kAhead && n > 0) fill(0, stage(0));
   commit_copies();
-  for (int i = 0; i < n; ++i) {
+  for (Count i = 0; i < n; ++i) {
     if (i + kAhead < n) fill(i + kAhead, stage(i + kAhead));
     commit_copies();
     wait_copies<kAhead>();
@@ -95,6 +96,7 @@ __device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shar
   const auto keys = head_source<T>(g.k, batch, kv, g.keys, g.width),
              values = head_source<T>(g.v, batch, kv, g.keys, g.value_width);
   const ScoreRule<false> rule(g, batch, head);
+  const DropRule<false> drop(g, batch, head);
   const RowStatistics statistics(b, batch, head);
   const int lane = int(threadIdx.x) % 32;
   const Part part;
@@ -119,6 +121,7 @@ __device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shar
     multiply_along<T, Part::kRows, kStep, kWidth>(slope, shared + Tile::Kept::kBytes, part.row,
                                                   stage + Tile::Passing::kBytes);
     rule.apply(scores, query + part.row, int64_t(i) * kStep);
+    drop.turn_back(slope, drop.template kept<T, kStep / 8>(query + part.row, int64_t(i) * kStep));
 #pragma unroll
     for (int j = 0; j < kStep / 8; ++j) {
 #pragma unroll
@@ -143,6 +146,7 @@ template <class T, class Tile> struct KeySlopes {
 template <class T, class Tile>
 __device__ __forceinline__ void add_queries(KeySlopes<T, Tile>& sums, const unsigned char* shared,
                                             const unsigned char* stage, const ScoreRule<true>& rule,
+                                            const DropRule<true>& drop,
                                             const RowStatistics& statistics, int64_t key,
                                             int64_t query) {
   constexpr int kWidth = Tile::kWidth, kStep = Tile::kStep;
@@ -154,6 +158,8 @@ __device__ __forceinline__ void add_queries(KeySlopes<T, Tile>& sums, const unsi
   multiply_along<T, Part::kRows, kStep, kWidth>(slope, shared + Tile::Kept::kBytes, part.row,
                                                 stage + Tile::Passing::kBytes);
   rule.apply(weights, key + part.row, query);
+  const uint32_t kept = drop.template kept<T, kStep / 8>(key + part.row, query);
+  drop.turn_back(slope, kept);
 #pragma unroll
   for (int j = 0; j < kStep / 8; ++j) {
 #pragma unroll
@@ -168,6 +174,7 @@ __device__ __forceinline__ void add_queries(KeySlopes<T, Tile>& sums, const unsi
       }
     }
   }
+  drop.apply(weights, kept);
   multiply_across<T, kStep, kWidth, Part::kColumns>(sums.values, weights,
                                                     stage + Tile::Passing::kBytes, part.column);
   multiply_across<T, kStep, kWidth, Part::kColumns>(sums.keys, slope, stage, part.column);
@@ -198,13 +205,13 @@ __device__ void key_slopes(const AttentionBackwardArgs& b, unsigned char* shared
   pass_tiles<Tile>(int(g.shared) * tiles, shared, fill, [&](int i, unsigned char* stage) {
     const int64_t head = kv * g.shared + i / tiles, query = first + i % tiles * int64_t(kStep);
     add_queries<T, Tile>(sums, shared, stage, ScoreRule<true>(g, batch, head),
-                         RowStatistics(b, batch, head), key, query);
+                         DropRule<true>(g, batch, head), RowStatistics(b, batch, head), key, query);
   });
-  const float scale[2] = {float(g.scale), float(g.scale)}, one[2] = {1, 1};
+  const float scale[2] = {float(g.scale), float(g.scale)}, kept[2] = {g.kept_factor, g.kept_factor};
   store_head_rows<T, Part::kColumns>(b.dk, batch, kv, key + part.row, g.keys, g.width, part.column,
                                      sums.keys, scale);
   store_head_rows<T, Part::kColumns>(b.dv, batch, kv, key + part.row, g.keys, g.value_width,
-                                     part.column, sums.values, one);
+                                     part.column, sums.values, kept);
 }
 
 template <class T, int kWidth>
@@ -231,34 +238,6 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     key_slopes<T, BackwardTile<T, kWidth>>(b, shared, head / heads, head % heads,
                                            i % blocks * kRows);
   }
-}
-
-template <class T, int kWidth>
-void launch_attention_backward(void* stream, const AttentionBackwardArgs& b) {
-  const auto grid = [](int64_t blocks) {
-    return dim3(unsigned(blocks < (1 << 30) ? blocks : 1 << 30));
-  };
-  constexpr int kRows = BackwardTile<T, kWidth>::Part::kRows;
-  const auto blocks = [](int64_t rows) { return (rows + kRows - 1) / kRows; };
-  const AttentionArgs& g = b.of;
-  const int64_t heads = g.batches * g.heads;
-  constexpr int bytes = BackwardTile<T, kWidth>::kBytes;
-  static_assert(bytes <= kMostShared);
-  FLAM_LAUNCH((attention_delta_kernel<T>), grid((heads * g.length + 3) / 4),
-              dim3(kAttentionThreads), 0, stream, b);
-  FLAM_LAUNCH((attention_query_slopes_kernel<T, kWidth>), grid(heads * blocks(g.length)),
-              dim3(kAttentionThreads), bytes, stream, b);
-  FLAM_LAUNCH((attention_key_slopes_kernel<T, kWidth>), grid(heads / g.shared * blocks(g.keys)),
-              dim3(kAttentionThreads), bytes, stream, b);
-}
-
-template <class T> void attention_backward_entry(void* stream, const void* p) {
-  const auto& b = *static_cast<const AttentionBackwardArgs*>(p);
-  const int64_t width = b.of.width > b.of.value_width ? b.of.width : b.of.value_width;
-  if (width <= 32) return launch_attention_backward<T, 32>(stream, b);
-  if (width <= 64) return launch_attention_backward<T, 64>(stream, b);
-  if (width <= 128) return launch_attention_backward<T, 128>(stream, b);
-  launch_attention_backward<T, 256>(stream, b);
 }
 
 }  // namespace flambeau::FLAM_TARGET

@@ -4,6 +4,8 @@
 // Causal tiles after the last query are left out. Each row is one sum in the order of its keys.
 // Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning" (2023).
 #pragma once
+#include "kernels/attention/attention_drop.h"
+#include "kernels/attention/attention_split.h"
 #include "kernels/attention/attention_tile.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -64,23 +66,25 @@ template <class T, int kColumns> struct ForwardRows {
   }
 };
 
-// As many queries of one head as the tile has, from `query`.
+// As many queries of one head as the tile has, from `query`, and the split-th part of the keys.
 template <class T, class Tile>
 __device__ void attend_queries(const AttentionArgs& g, unsigned char* shared, int64_t batch,
-                               int64_t head, int64_t query) {
+                               int64_t head, int64_t query, int64_t split) {
   using Part = typename Tile::Part;
-  const int64_t kv = head / g.shared, end = query + Part::kRows,
-                seen = g.causal && end < g.keys ? end : g.keys;
+  const int64_t kv = head / g.shared, first = split * g.keys_a_part, last = first + g.keys_a_part,
+                end = g.causal && query + Part::kRows < last ? query + Part::kRows : last,
+                seen = end < g.keys ? end : g.keys;
   const ScoreRule<false> rule(g, batch, head);
+  const DropRule<false> drop(g, batch, head);
   const int lane = int(threadIdx.x) % 32;
   const Part part;
   const auto keys = head_source<T>(g.k, batch, kv, g.keys, g.width);
   const auto values = head_source<T>(g.v, batch, kv, g.keys, g.value_width);
   ForwardRows<T, Part::kColumns> rows;
   Tile::Queries::Along::fill(shared, head_source<T>(g.q, batch, head, g.length, g.width), query, 0);
-  Tile::Keys::Along::fill(shared + Tile::kKeysAt, keys, 0, 0);
+  Tile::Keys::Along::fill(shared + Tile::kKeysAt, keys, first, 0);
   commit_copies();
-  for (int64_t key = 0; key < seen; key += Tile::kKeys) {
+  for (int64_t key = first; key < seen; key += Tile::kKeys) {
     wait_copies<0>();
     __syncthreads();  // the keys are there, and the values before have been read by all
     Tile::Keys::Along::fill(shared + Tile::kValuesAt, values, key, 0);
@@ -89,18 +93,22 @@ __device__ void attend_queries(const AttentionArgs& g, unsigned char* shared, in
     multiply_along<T, Part::kRows, Tile::kKeys, Tile::kWidth>(scores, shared, part.row,
                                                               shared + Tile::kKeysAt);
     rule.apply(scores, query + part.row, key);
+    const uint32_t kept = drop.template kept<T, Tile::kKeys / 8>(query + part.row, key);
     wait_copies<0>();
     __syncthreads();  // the values are there, and the keys have been read by all
     if (key + Tile::kKeys < seen)
       Tile::Keys::Along::fill(shared + Tile::kKeysAt, keys, key + Tile::kKeys, 0);
     commit_copies();
     rows.weigh(scores);
+    drop.apply(scores, kept);
     multiply_across<T, Tile::kKeys, Tile::kWidth, Part::kColumns>(
         rows.mixed, scores, shared + Tile::kValuesAt, part.column);
   }
   rows.finish();
-  const float factor[2] = {rows.sum[0] == 0 ? 0 : 1 / rows.sum[0],
-                           rows.sum[1] == 0 ? 0 : 1 / rows.sum[1]};
+  if (g.parts) return store_split<T>(g, rows, part, batch, head, query, split);
+  const float share[2] = {rows.sum[0] == 0 ? 0 : 1 / rows.sum[0],
+                          rows.sum[1] == 0 ? 0 : 1 / rows.sum[1]};
+  const float factor[2] = {share[0] * g.kept_factor, share[1] * g.kept_factor};
   store_head_rows<T, Part::kColumns>(g.out, batch, head, query + part.row, g.length, g.value_width,
                                      part.column, rows.mixed, factor);
   if (!g.statistics || part.column > 0 || lane % 4 != 0) return;
@@ -110,7 +118,7 @@ __device__ void attend_queries(const AttentionArgs& g, unsigned char* shared, in
     // A row that sees no key has weights of 0 backward, too.
     float* const kept = g.statistics + ((batch * g.heads + head) * g.length + at) * 2;
     kept[0] = rows.sum[u] == 0 ? 0 : rows.top[u];
-    kept[1] = factor[u];
+    kept[1] = share[u];
   }
 }
 
@@ -120,21 +128,22 @@ __global__ void __launch_bounds__(kAttentionThreads, 2) attention_forward_kernel
   FLAM_DYNAMIC_SHARED(unsigned char, shared);
   constexpr int kRows = ForwardTile<T, kWidth>::Part::kRows;
   const int64_t blocks = (g.length + kRows - 1) / kRows;
-  for (int64_t i = blockIdx.x; i < blocks * g.heads * g.batches; i += gridDim.x) {
-    const int64_t head = i / blocks;
+  for (int64_t i = blockIdx.x; i < blocks * g.heads * g.batches * g.splits; i += gridDim.x) {
+    const int64_t at = i / g.splits, head = at / blocks;
     attend_queries<T, ForwardTile<T, kWidth>>(g, shared, head / g.heads, head % g.heads,
-                                              (blocks - 1 - i % blocks) * kRows);
+                                              (blocks - 1 - at % blocks) * kRows, i % g.splits);
     __syncthreads();
   }
 }
 
 template <class T, int kWidth> void launch_attention_forward(void* stream, const AttentionArgs& g) {
   constexpr int kRows = ForwardTile<T, kWidth>::Part::kRows;
-  const int64_t blocks = (g.length + kRows - 1) / kRows * g.heads * g.batches;
+  const int64_t blocks = (g.length + kRows - 1) / kRows * g.heads * g.batches * g.splits;
   static_assert(ForwardTile<T, kWidth>::kBytes <= kMostShared);
   FLAM_LAUNCH((attention_forward_kernel<T, kWidth>),
               dim3(unsigned(blocks < (1 << 30) ? blocks : 1 << 30)), dim3(kAttentionThreads),
               (ForwardTile<T, kWidth>::kBytes), stream, g);
+  if (g.parts) launch_attention_join<T>(stream, g);
 }
 
 template <class T> void attention_entry(void* stream, const void* p) {

@@ -1,5 +1,6 @@
 // Attention: scores, softmax and a weighted sum, by tiles, or composed of products where weights
-// are dropped or wanted; and the form with several heads and projections.
+// are wanted, or dropped without a kernel for that; and the form with several heads and
+// projections.
 #include <cmath>
 #include <tuple>
 
@@ -98,8 +99,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     added = to_dtype(added, dtype);
   }
   const double factor = scale.value_or(1 / std::sqrt(double(query.size(-1))));
-  if (dropout_p == 0 && takes_tiles(c[0], k, v, added, enable_gqa)) {
-    return attention_by_tiles(c[0], k, v, added, {factor, is_causal});
+  if (takes_tiles(c[0], k, v, added, dropout_p, enable_gqa)) {
+    return attention_by_tiles(c[0], k, v, added, {factor, is_causal, dropout_p});
   }
   if (enable_gqa) {
     k = repeat_interleave(k, query.size(-3) / key.size(-3), int64_t{-3});
@@ -200,10 +201,10 @@ Tensor with_row(const Tensor& t, const Tensor& row) {
 Two mix(const Heads& a, const Tensor& q, const Tensor& k, const Tensor& v, int64_t keys,
         int64_t extra) {
   const double scale = 1 / std::sqrt(double(q.size(-1))), dropped = a.training ? a.dropped : 0;
-  const bool causal = a.causal && !a.mask && !a.padding && !extra && !a.weighed && dropped == 0;
+  const bool causal = a.causal && !a.mask && !a.padding && !extra && !a.weighed;
   const Tensor added = causal ? Tensor() : added_of(a, q, keys, extra);
-  if (!a.weighed && dropped == 0 && takes_tiles(q, k, v, added)) {
-    return {attention_by_tiles(q, k, v, added, {scale, causal}), Tensor()};
+  if (!a.weighed && takes_tiles(q, k, v, added, dropped)) {
+    return {attention_by_tiles(q, k, v, added, {scale, causal, dropped}), Tensor()};
   }
   return attend(q, k, v, added_of(a, q, keys, extra), dropped, scale, false);
 }

@@ -23,6 +23,16 @@ inline Tensor lifted(const Tensor& t) {
   return alias(t, sizes, strides, t.offset());
 }
 
+// What is added to scores, in the type that the kernels compute in.
+inline Tensor mask_of(const Tensor& added, Dtype dtype) {
+  if (!added) return added;
+  Dims once(added.sizes());  // the kernels repeat it, and what is converted is not to grow
+  for (size_t d = 0; d < once.size(); ++d)
+    if (added.strides()[d] == 0) once[d] = 1;
+  const Tensor least = alias(added, once, added.strides(), added.offset());
+  return lifted(to_dtype(least, is_half(dtype) ? Dtype::f32 : dtype));
+}
+
 // Entries [first, first + n) of a dimension; all where t repeats its only one.
 inline Tensor part(const Tensor& t, size_t d, int64_t first, int64_t n) {
   if (t.sizes()[d] == 1) return t;

@@ -14,6 +14,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
 #include "ops/nn/attention_cut.h"
+#include "ops/random/draw.h"
 
 namespace flambeau::ops {
 
@@ -47,19 +48,9 @@ void forward_by_tiles(const Tensor& y, const Tensor& lq, const Tensor& lk, const
 
 int64_t columns_of(const Tensor& q, const Tensor& v) { return std::max(q.size(-1), v.size(-1)); }
 
-// What is added to scores, in the type that the kernels compute in.
-Tensor mask_of(const Tensor& added, Dtype dtype) {
-  if (!added) return added;
-  Dims once(added.sizes());  // the kernels repeat it, and what is converted is not to grow
-  for (size_t d = 0; d < once.size(); ++d)
-    if (added.strides()[d] == 0) once[d] = 1;
-  const Tensor least = alias(added, once, added.strides(), added.offset());
-  return lifted(to_dtype(least, is_half(dtype) ? Dtype::f32 : dtype));
-}
-
 // `statistics` is for the gradient's kernel, or undefined.
 Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
-               const AttentionOptions& o, const Tensor& statistics) {
+               const AttentionHow& o, const Tensor& statistics) {
   Dims sizes(q.sizes());
   sizes.back() = v.size(-1);
   // Laid out as torch's: in the order of q's dimensions, where its rows are dense.
@@ -69,14 +60,13 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
   const Tensor result = flambeau::empty_strided(sizes, strides, q.dtype(), q.device());
   const Tensor y = lifted(result), lq = lifted(q);
   if (has_attention(q.device(), q.dtype(), columns_of(q, v))) {
-    run_attention(kOp, {y, lq, lifted(k), lifted(v), mask_of(added, q.dtype()), statistics},
-                  o.scale, o.causal);
+    run_attention(kOp, {y, lq, lifted(k), lifted(v), mask_of(added, q.dtype()), statistics}, o);
   } else {
     const Tensor lk = lifted(k), lv = lifted(v), mask = added ? lifted(added) : added;
     const int64_t places = sharing(lq, lk);
     for (int64_t i = 0; i < places; ++i) {
       const auto own = [&](const Tensor& t) { return t ? of_place(t, places, i) : t; };
-      forward_by_tiles(own(y), own(lq), lk, lv, own(mask), o);
+      forward_by_tiles(own(y), own(lq), lk, lv, own(mask), {o.scale, o.causal});
     }
   }
   return result;
@@ -165,14 +155,42 @@ Tensors backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tenso
 // By one launch, from what forward kept.
 Tensors backward_of(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
                     const Tensor& added, const Tensor& y, const Tensor& statistics,
-                    const AttentionOptions& o) {
-  Tensors grads(3);
+                    const AttentionHow& o, bool of_mask) {
+  Tensors grads(4);
   const Tensor* const of[] = {&q, &k, &v};
   for (size_t i = 0; i < 3; ++i) grads[i] = by_places(of[i]->sizes(), q.dtype(), q.device());
+  const Tensor dmask = of_mask ? flambeau::empty(added.sizes(), Dtype::f32, q.device()) : Tensor();
   run_attention_backward(
       kOp, {lifted(y), lifted(q), lifted(k), lifted(v), mask_of(added, q.dtype()), statistics},
-      {lifted(dy), lifted(grads[0]), lifted(grads[1]), lifted(grads[2])}, o.scale, o.causal);
+      {lifted(dy), lifted(grads[0]), lifted(grads[1]), lifted(grads[2]),
+       dmask ? lifted(dmask) : dmask},
+      o);
+  if (dmask) grads[3] = to_dtype(dmask, added.dtype());
   return grads;
+}
+
+// What each weight is multiplied by, as forward drew it: values that are a unit matrix show weights
+// that are equal; undefined where none is dropped. Only gradients of gradients have such a tensor.
+Tensor drawn_again(const Tensor& q, const Tensor& k, const AttentionHow& how) {
+  if (how.dropped == 0) return {};
+  const GradMode no_grad(false);
+  constexpr int64_t narrow_head = 8, columns = 256;
+  const auto nothing = [&](const Tensor& t) {
+    Dims sizes(t.sizes());
+    sizes.back() = narrow_head;
+    return zeros(sizes, Dtype::f32, t.device());
+  };
+  const int64_t keys = k.size(-2);
+  const Tensor lq = nothing(q), lk = nothing(k), unit = eye(keys, keys, Dtype::f32, q.device());
+  std::vector<Tensor> parts;
+  for (int64_t first = 0; first < keys; first += columns) {
+    const Tensor some = narrow(unit, 1, first, std::min(columns, keys - first));
+    Dims sizes(k.sizes());
+    sizes.back() = some.size(1);
+    parts.push_back(forward(lq, lk, expand(some, sizes), Tensor(), how, Tensor()));
+  }
+  const double factor = how.dropped < 1 ? 1 / (1 - how.dropped) : 0;
+  return mul(to_dtype(gt(cat(parts, -1), num(0.0)), q.dtype()), num(factor));
 }
 
 // A head of k or v for every head of q, where they are not shared in place.
@@ -195,42 +213,46 @@ Tensor of_shared_heads(const Tensor& slope, const Tensor& t) {
 struct AttentionBackward {
   Saved q, k, v, added;
   Saved y, statistics;  // where there is a kernel for the gradient
-  AttentionOptions options;
+  AttentionHow options;
   static constexpr auto name = "ScaledDotProductFlashAttentionForCpuBackward0";
 
   Tensors operator()(const Tensor& dy) const {
     const Tensor a = q, keys = k, values = v, mask = added.defined() ? added.get() : Tensor();
     if (!modes.grad && statistics.defined())
-      return backward_of(dy, a, keys, values, mask, y, statistics, options);
+      return backward_of(dy, a, keys, values, mask, y, statistics, options, wanted(3));
     // Devices add in the type of k: sums of half types over heads would be rounded for each.
     const bool host = kernel_column(a.device()) == KernelColumn::host;
     if (!modes.grad && (host || !is_half(a.dtype())))
-      return backward(dy, a, keys, values, mask, options);
+      return backward(dy, a, keys, values, mask, {options.scale, options.causal});
     const Tensor b = for_each_head(keys, a), c = for_each_head(values, a);
-    Tensors grads = modes.grad ? recorded(dy, a, b, c, mask) : backward(dy, a, b, c, mask, options);
-    return {grads[0], of_shared_heads(grads[1], keys), of_shared_heads(grads[2], values)};
+    Tensors grads = modes.grad ? recorded(dy, a, b, c, mask, drawn_again(a, keys, options))
+                               : backward(dy, a, b, c, mask, {options.scale, options.causal});
+    return {grads[0], of_shared_heads(grads[1], keys), of_shared_heads(grads[2], values),
+            grads.size() > 3 ? grads[3] : Tensor()};
   }
 
  private:
   // Such that the gradients have gradients.
   Tensors recorded(const Tensor& dy, const Tensor& a, const Tensor& b, const Tensor& c,
-                   const Tensor& mask) const {
+                   const Tensor& mask, const Tensor& kept) const {
+    const auto dropped = [&](const Tensor& t) { return kept ? mul(t, kept) : t; };
     const Tensor hidden =
         !options.causal ? mask : causal_mask(a.size(-2), b.size(-2), a.dtype(), a.device());
     const Tensor w = attention_weights(a, b, hidden, options.scale);
-    const Tensor dw = matmul(dy, transpose(c, -2, -1));
+    const Tensor dw = dropped(matmul(dy, transpose(c, -2, -1)));
     const int64_t last = -1;
     const Tensor slope = mul(sub(dw, sum(mul(dw, w), {&last, 1}, true)), w);
     const Tensor scale = num(options.scale);
     return {mul(matmul(slope, b), scale), mul(matmul(transpose(slope, -2, -1), a), scale),
-            matmul(transpose(w, -2, -1), dy)};
+            matmul(transpose(dropped(w), -2, -1), dy),
+            wanted(3) ? sum_to(slope, mask.sizes()) : Tensor()};
   }
 };
 
 }  // namespace
 
 bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
-                 bool shared_heads) {
+                 double dropped, bool shared_heads) {
   if (q.dim() > 4 || q.dim() != k.dim() || q.dim() != v.dim()) return false;
   Dims scores(q.sizes());
   for (int64_t d = 0; d < q.dim() - 2; ++d) {
@@ -242,22 +264,27 @@ bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
   if (k.size(-1) != q.size(-1) || v.size(-2) != k.size(-2) || !is_floating(q.dtype())) return false;
   if (q.numel() == 0 || k.numel() == 0 || v.numel() == 0) return false;
   scores.back() = k.size(-2);
-  return !added || (broadcasts_to(added.sizes(), scores) && !requires_grad(added));
+  const bool kernel = has_attention(q.device(), q.dtype(), columns_of(q, v)) &&
+                      has_attention_backward(q.device(), q.dtype(), columns_of(q, v));
+  if (dropped != 0 && !(kernel && dropped > 0 && dropped <= 1)) return false;
+  return !added || (broadcasts_to(added.sizes(), scores) && (kernel || !requires_grad(added)));
 }
 
 Tensor attention_by_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
                           const AttentionOptions& options) {
   Call c{kOp, {q, k, v, added}, Devices::exact};
   const bool masked = added.defined() && c.needs_grad();
+  AttentionHow how{options.scale, options.causal, options.dropped};
+  if (options.dropped > 0) how.draw = draw_from(kOp, nullptr, q.device());
   AttentionBackward gradient{c.save(q), c.save(k), c.save(v), masked ? c.save(added) : Saved(),
-                             {},        {},        options};
+                             {},        {},        how};
   Tensor statistics;
   if (c.needs_grad() && has_attention_backward(q.device(), q.dtype(), columns_of(q, v))) {
     const Tensor rows = lifted(q);
     statistics =
         flambeau::empty(Dims{rows.size(0), rows.size(1), rows.size(2), 2}, Dtype::f32, q.device());
   }
-  const Tensor y = forward(q, k, v, added, options, statistics);
+  const Tensor y = forward(q, k, v, added, how, statistics);
   if (statistics) {
     gradient.y = c.save_output(y);
     gradient.statistics = c.save(statistics);

@@ -6,7 +6,8 @@ namespace flambeau::ops {
 
 struct AttentionOptions {
   double scale;
-  bool causal;  // a query sees the keys up to its own place
+  bool causal;         // a query sees the keys up to its own place
+  double dropped = 0;  // probability with which a weight counts for nothing
 };
 
 // The weights by operations of their own, for gradients of any order: softmax(scale q k' + added),
@@ -16,10 +17,11 @@ Tensor attention_weights(const Tensor& q, const Tensor& k, const Tensor& added, 
 Tensor causal_mask(int64_t length, int64_t keys, Dtype dtype, Device device);
 
 // Whether the tiles take these operands: up to two dimensions of batch, the same in all three, and
-// a mask (to be added; may be undefined) that broadcasts to the scores and wants no gradient. With
-// shared_heads k and v may have fewer heads, each for several of q.
+// a mask (to be added; may be undefined) that broadcasts to the scores. Where there is no kernel
+// for gradients, the mask wants none and no weight is dropped. With shared_heads k and v may have
+// fewer heads, each for several of q.
 bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
-                 bool shared_heads = false);
+                 double dropped, bool shared_heads = false);
 Tensor attention_by_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
                           const AttentionOptions& options);
 
