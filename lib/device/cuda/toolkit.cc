@@ -11,10 +11,10 @@ namespace flambeau::cuda {
 
 Library open_of_toolkit(const ToolkitLibrary& library) {
   const int own = runtime_version() / 1000, served = driver_version() / 1000;
-  std::vector<std::string> names{cat_text(library.soname, '.', own)};
+  std::vector<std::string> names{cat_text(library.soname, '.', own - library.behind)};
   for (int major : {13, 12})
     if (major != own && (major <= served || served == 0))
-      names.push_back(cat_text(library.soname, '.', major));
+      names.push_back(cat_text(library.soname, '.', major - library.behind));
   std::vector<const char*> sonames;
   for (const std::string& name : names) sonames.push_back(name.c_str());
   const char* wheels[] = {"nvidia/cu13/lib", library.wheel_of_12};

@@ -12,6 +12,7 @@ struct ToolkitLibrary {
   const char* wheel_of_12;  // the folder of CUDA 12's wheel; those of 13 share one
   const char* package;      // NVIDIA's wheel; that of CUDA 12 ends in -cu12
   std::string (*reject)(void* handle);
+  int behind = 0;  // by how much the soname's number is less than the toolkit's
 };
 
 Library open_of_toolkit(const ToolkitLibrary& library);  // throws as Library::open

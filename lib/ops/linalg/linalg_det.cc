@@ -11,71 +11,81 @@ namespace flambeau::ops {
 
 namespace {
 
-template <class F> void each_factored(const Lu& lu, F&& f) {
+struct Determinants {
+  Tensor sign, size, log_size;  // of f64
+};
+
+template <class T> void determinant(const T* u, const int32_t* pivots, int64_t n, double* sign,
+                                    double* size, double* log_size) {
+  *sign = *size = 1;
+  *log_size = 0;
+  for (int64_t j = 0; j < n; ++j, u += n + 1) {
+    const double value = double(*u);
+    *size *= std::abs(value);
+    *log_size += std::log(std::abs(value));
+    *sign = value == 0 ? 0 : std::isnan(value) ? value : value < 0 ? -*sign : *sign;
+    if (pivots[j] != j + 1) *sign = -*sign;
+  }
+}
+
+Determinants determinants_on_host(const Lu& lu) {
+  const Dims batch = batch_sizes(lu.lu);
+  const int64_t n = lu.lu.size(-1);
+  const auto made = [&] { return flambeau::empty(batch, Dtype::f64, kCpu); };
+  const Determinants all{made(), made(), made()};
   with_dtype(lu.lu.dtype(), [&](auto tag) {
-    for (int64_t i = 0; i < lu.info.numel(); ++i) f(tag, i);
-  });
-}
-
-template <class T> T* diagonal_of(const Lu& lu, int64_t matrix) {
-  const int64_t n = lu.lu.size(-1);
-  return lu.lu.data_as<T>() + matrix * n * n;  // a step of n + 1 apart
-}
-
-// The sign, size and size's logarithm of each determinant: from U and how often rows changed
-// places.
-template <class F> void each_determinant(const Lu& lu, F&& f) {
-  const int64_t n = lu.lu.size(-1);
-  each_factored(lu, [&](auto tag, int64_t i) {
     using T = typename decltype(tag)::type;
-    double sign = 1, size = 1, log_size = 0;
-    for (int64_t j = 0; j < n; ++j) {
-      const double u = double(diagonal_of<T>(lu, i)[j * (n + 1)]);
-      size *= std::abs(u);
-      log_size += std::log(std::abs(u));
-      sign = u == 0 ? 0 : std::isnan(u) ? u : u < 0 ? -sign : sign;
-      if (lu.pivots.data_as<int32_t>()[i * n + j] != j + 1) sign = -sign;
+    for (int64_t i = 0; i < lu.info.numel(); ++i) {
+      determinant(lu.lu.data_as<T>() + i * n * n, lu.pivots.data_as<int32_t>() + i * n, n,
+                  all.sign.data_as<double>() + i, all.size.data_as<double>() + i,
+                  all.log_size.data_as<double>() + i);
     }
-    f(tag, i, sign, size, log_size);
   });
+  return all;
+}
+
+// The same by ops.
+Determinants determinants_there(const Lu& lu) {
+  const int64_t n = lu.lu.size(-1), last = -1;
+  const Tensor u = to_dtype(diagonal(lu.lu, 0, -2, -1), Dtype::f64), sizes = abs(u);
+  const Tensor unmoved =
+      arange(num(int64_t{1}), num(n + 1), num(int64_t{1}), Dtype::i32, lu.place());
+  const Tensor moves = remainder(sum(ne(lu.pivots, unmoved), {&last, 1}), num(int64_t{2}));
+  const Tensor turned = sub(num(1.0), mul(moves, num(2.0)));
+  const Tensor signs = where(ne(u, u), u, sign(u));
+  return {mul(prod(signs, -1), turned), prod(sizes, -1), sum(log(sizes), {&last, 1})};
+}
+
+Determinants determinants_of(const Lu& lu) {
+  const GradMode off(false);
+  return lu.place().is_cpu() ? determinants_on_host(lu) : determinants_there(lu);
 }
 
 // A^-T, row by row.
 Tensor inverse_transposed(const Lu& lu) {
-  const int64_t n = lu.lu.size(-1);
-  const Tensor made = flambeau::empty(lu.lu.sizes(), lu.lu.dtype(), kCpu);
-  run_cast(made, eye(n, n, made.dtype(), kCpu));
-  if (made.numel() > 0) solve_by(lu, made);
+  const Tensor made = unit_columns(batch_sizes(lu.lu), lu.lu.size(-1), lu.lu.dtype(), lu.place());
+  solve_by(lu, made);
   return made;
 }
 
 // Pivots of 0 become as small as rounding makes others: cofactors are polynomials of the entries,
 // so those of a neighbour are near, and that one has an inverse.
 void lift_zero_pivots(const Lu& lu) {
-  const int64_t n = lu.lu.size(-1);
-  each_factored(lu, [&](auto tag, int64_t i) {
-    using T = typename decltype(tag)::type;
-    T* u = diagonal_of<T>(lu, i);
-    double greatest = 0;
-    for (int64_t j = 0; j < n; ++j) greatest = std::max(greatest, std::abs(double(u[j * (n + 1)])));
-    const double least = epsilon_of(lu.lu.dtype()) * (greatest > 0 ? greatest : 1);
-    for (int64_t j = 0; j < n; ++j) {
-      if (double(u[j * (n + 1)]) == 0) u[j * (n + 1)] = T(least);
-    }
-  });
+  if (lu.lu.numel() == 0) return;
+  const Tensor u = diagonal(lu.lu, 0, -2, -1);
+  const Tensor greatest = amax(abs(u), Dims{-1}, true);
+  const Tensor scale = where(gt(greatest, num(0.0)), greatest, num(1.0));
+  const Tensor zero = eq(u, num(0.0));
+  run_cast(u, where(zero, mul(scale, num(epsilon_of(lu.lu.dtype()))), u));
 }
 
 // det(A) A^-T, row by row; the factors are lost.
 Tensor cofactors(const Lu& lu) {
+  const GradMode off(false);
   lift_zero_pivots(lu);
-  const Tensor made = inverse_transposed(lu);
-  const int64_t count = lu.lu.size(-1) * lu.lu.size(-1);
-  each_determinant(lu, [&](auto tag, int64_t i, double sign, double size, double) {
-    using T = typename decltype(tag)::type;
-    T* values = made.data_as<T>() + i * count;
-    for (int64_t j = 0; j < count; ++j) values[j] = T(double(values[j]) * sign * size);
-  });
-  return made;
+  const Determinants all = determinants_of(lu);
+  const Tensor det = unsqueeze(unsqueeze(mul(all.sign, all.size), -1), -1);
+  return to_dtype(mul(to_dtype(inverse_transposed(lu), Dtype::f64), det), lu.lu.dtype());
 }
 
 // The same times a number per matrix by ops, for second derivatives; it exists where the inverse
@@ -124,12 +134,8 @@ Tensor linalg_det(const Tensor& A, Into into) {
   Call c{op::linalg_det.to(into), {A}};
   check_floating_matrix("linalg.det", c[0]);
   const Lu lu = lu_of(c[0]);
-  const Tensor made = flambeau::empty(batch_sizes(A), A.dtype(), kCpu);
-  each_determinant(lu, [&](auto tag, int64_t i, double sign, double size, double) {
-    using T = typename decltype(tag)::type;
-    made.data_as<T>()[i] = T(sign * size);
-  });
-  Tensor y = as_result(made, A.device());
+  const Determinants all = determinants_of(lu);
+  Tensor y = as_result(to_dtype(mul(all.sign, all.size), A.dtype()), A.device());
   if (!c.needs_grad()) return y;
   const Tensor slope = as_result(cofactors(lu), A.device());
   DetBackward gradient{c.save(c[0]), c.save_output(y), c.save(slope)};
@@ -141,14 +147,9 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
   Call c{op::linalg_slogdet, {A}};
   check_floating_matrix("linalg.slogdet", c[0]);
   const Lu lu = lu_of(c[0]);
-  const Tensor signs = flambeau::empty(batch_sizes(A), A.dtype(), kCpu);
-  const Tensor logs = flambeau::empty(batch_sizes(A), A.dtype(), kCpu);
-  each_determinant(lu, [&](auto tag, int64_t i, double sign, double, double log_size) {
-    using T = typename decltype(tag)::type;
-    signs.data_as<T>()[i] = T(sign);
-    logs.data_as<T>()[i] = T(log_size);
-  });
-  Tensor ys[] = {as_result(signs, A.device()), as_result(logs, A.device())};
+  const Determinants all = determinants_of(lu);
+  Tensor ys[] = {as_result(to_dtype(all.sign, A.dtype()), A.device()),
+                 as_result(to_dtype(all.log_size, A.dtype()), A.device())};
   if (c.needs_grad()) {
     const Tensor slope = as_result(inverse_transposed(lu), A.device());
     c.track_all(ys, SlogdetBackward{c.save(c[0]), c.save(slope)});

@@ -92,7 +92,7 @@ Least by_factors(const Tensor& a, const Tensor& b, double rcond, bool full_rank)
   const Tensor x = zeros(joined(batch, {k, n}), a.dtype(), kCpu);
   const Tensor rank = zeros(batch, Dtype::i64, kCpu);
   if (x.numel() > 0 && a.numel() > 0)
-    solve_least_squares(columns(a), columns(b), x, rank, full_rank ? 0 : rcond);
+    solve_least_squares(columns(a, kCpu), columns(b, kCpu), x, rank, full_rank ? 0 : rcond);
   if (full_rank && x.numel() > 0) {
     const Tensor info = to_dtype(lt(rank, num(std::min(a.size(-2), n))), Dtype::i32);
     check_info("torch.linalg.lstsq", info, low_rank_text);

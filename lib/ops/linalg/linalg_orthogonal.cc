@@ -121,13 +121,21 @@ std::tuple<Tensor, Tensor> eigh(Form op, const Tensor& A, std::string_view uplo,
   const bool lower = lower_triangle(uplo);
   Call c{op, {A}};
   check_floating_matrix("linalg.eigh", c[0]);
-  const Tensor in = columns(lower ? c[0] : mt(detach(c[0])));
-  const int64_t n = A.size(-1);
+  const Device place = place_of(A);
+  const Tensor given = lower ? c[0] : mt(detach(c[0]));
+  const Finite known = place.is_cpu() ? Finite{given, {}} : finite_of(given);
+  const Tensor in = columns(known.matrices, place);
   const Dims batch = batch_sizes(A);
-  const Tensor values = flambeau::empty(joined(batch, {n}), in.dtype(), kCpu);
-  const Tensor found = vectors || c.needs_grad() ? flambeau::empty_like(in) : Tensor();
-  const Tensor info = zeros(batch, Dtype::i32, kCpu);
-  if (in.numel() > 0) factor_symmetric(in, values, found, info);
+  const Tensor values = flambeau::empty(joined(batch, {A.size(-1)}), in.dtype(), place);
+  vectors = vectors || c.needs_grad();
+  const Tensor found = !vectors ? Tensor() : place.is_cpu() ? flambeau::empty_like(in) : in;
+  Tensor info = zeros(batch, Dtype::i32, place);
+  if (in.numel() > 0 && place.is_cpu()) {
+    factor_symmetric(in, values, found, info);
+  } else if (in.numel() > 0) {
+    library::symmetric(in, values, vectors, info);
+    info = info_of(info, known.finite, 1);
+  }
   check_info("linalg.eigh", info, no_eigenvalues_text);
   Tensor ys[] = {as_result(values, A.device()), found ? as_matrices(found, A.device()) : Tensor()};
   if (c.needs_grad())
@@ -143,35 +151,126 @@ void check_driver(const char* op, const Tensor& A, std::string_view driver) {
         ": unknown svd driver ", driver, "; it is one of gesvd, gesvdj, gesvda");
 }
 
-std::tuple<Tensor, Tensor, Tensor> svd(Form op, const Tensor& A, bool full, bool vectors) {
-  check_matrix("linalg.svd", "A", A);
-  Call c{op, {A}};
-  check_floating_matrix("linalg.svd", c[0]);
-  const Tensor in = columns(c[0]);
-  const int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n);
-  const Dims batch = batch_sizes(A);
-  const Tensor s = flambeau::empty(joined(batch, {k}), in.dtype(), kCpu);
+struct Singular {
+  Tensor u, s, vh, info;  // where they were made
+};
+
+// Of matrices without numbers.
+void make_unit(const Tensor& basis) {
+  const int64_t rows = basis.size(-2), cols = basis.size(-1);
+  run_cast(basis, expand(eye(rows, cols, basis.dtype(), basis.device()), basis.sizes()));
+}
+
+Singular singular_on_host(const Tensor& x, bool full, bool vectors) {
+  const int64_t m = x.size(-2), n = x.size(-1), k = std::min(m, n);
+  const Dims batch = batch_sizes(x);
+  const Tensor in = columns(x, kCpu);
+  const Tensor s = flambeau::empty(joined(batch, {k}), x.dtype(), kCpu);
   const Tensor info = zeros(batch, Dtype::i32, kCpu);
-  vectors = vectors || c.needs_grad();
   Tensor u, vh;
   if (vectors) {
-    u = empty_columns(batch, m, full ? m : k, in.dtype());
-    vh = empty_columns(batch, full ? n : k, n, in.dtype());
+    u = empty_columns(batch, m, full ? m : k, x.dtype(), kCpu);
+    vh = empty_columns(batch, full ? n : k, n, x.dtype(), kCpu);
   }
   if (in.numel() > 0) {
     factor_singular(in, s, u, vh, info);
   } else if (vectors) {
-    run_cast(u, expand(eye(u.size(-2), u.size(-1), u.dtype(), kCpu), u.sizes()));
-    run_cast(vh, expand(eye(vh.size(-2), vh.size(-1), vh.dtype(), kCpu), vh.sizes()));
+    make_unit(u);
+    make_unit(vh);
   }
-  check_info("linalg.svd", info, no_singular_text);
-  if (!vectors) return {Tensor(), as_result(s, A.device()), Tensor()};
-  Tensor ys[] = {as_matrices(u, A.device()), as_result(s, A.device()), as_matrices(vh, A.device())};
+  if (!vectors) return {{}, s, {}, info};
+  return {as_matrices(u, kCpu), s, as_matrices(vh, kCpu), info};
+}
+
+// Of wide matrices the factors of the transposed ones, turned.
+Singular singular_there(const Tensor& x, bool full, bool vectors, Device place) {
+  const bool wide = x.size(-2) < x.size(-1);
+  const Finite known = finite_of(wide ? mt(detach(x)) : x);
+  const Tensor in = columns(known.matrices, place);
+  const int64_t m = in.size(-1), n = in.size(-2);
+  const Dims batch = batch_sizes(x);
+  const Tensor s = flambeau::empty(joined(batch, {n}), x.dtype(), place);
+  Tensor info = zeros(batch, Dtype::i32, place), u, vh;
+  if (vectors) {
+    u = empty_columns(batch, m, full ? m : n, x.dtype(), place);
+    vh = empty_columns(batch, n, n, x.dtype(), place);
+  }
+  if (in.numel() > 0) {
+    library::singular(in, s, u, vh, info);
+    info = info_of(info, known.finite, 2);
+  } else if (vectors) {
+    make_unit(u);
+    make_unit(vh);
+  }
+  if (!vectors) return {{}, s, {}, info};
+  u = as_matrices(u, place);
+  vh = as_matrices(vh, place);
+  return wide ? Singular{mt(vh), s, mt(u), info} : Singular{u, s, vh, info};
+}
+
+std::tuple<Tensor, Tensor, Tensor> svd(Form op, const Tensor& A, bool full, bool vectors) {
+  check_matrix("linalg.svd", "A", A);
+  Call c{op, {A}};
+  check_floating_matrix("linalg.svd", c[0]);
+  const Device place = place_of(A);
+  vectors = vectors || c.needs_grad();
+  const Singular found = place.is_cpu() ? singular_on_host(c[0], full, vectors)
+                                        : singular_there(c[0], full, vectors, place);
+  check_info("linalg.svd", found.info, no_singular_text);
+  const Device device = A.device();
+  if (!vectors) return {Tensor(), as_result(found.s, device), Tensor()};
+  Tensor ys[] = {as_result(found.u, device), as_result(found.s, device),
+                 as_result(found.vh, device)};
   if (c.needs_grad()) {
     c.track_all(
         ys, SvdBackward{Saved::output(ys[0], 0), Saved::output(ys[1], 1), Saved::output(ys[2], 2)});
   }
   return {ys[0], ys[1], ys[2]};
+}
+
+struct Orthogonal {
+  Tensor q, r;  // where they were made
+};
+
+Orthogonal orthogonal_on_host(const Tensor& x, bool complete, bool wants_q) {
+  const int64_t m = x.size(-2), n = x.size(-1), k = complete ? m : std::min(m, n);
+  const Dims batch = batch_sizes(x);
+  const Tensor in = columns(x, kCpu), r = empty_columns(batch, k, n, x.dtype(), kCpu);
+  const Tensor q = wants_q ? empty_columns(batch, m, k, x.dtype(), kCpu) : Tensor();
+  if (in.numel() > 0) {
+    factor_qr(in, q, r);
+  } else if (q) {
+    make_unit(q);
+  }
+  return {q ? as_matrices(q, kCpu) : q, as_matrices(r, kCpu)};
+}
+
+// Q takes the place of the reflections where it is as large.
+Orthogonal orthogonal_there(const Tensor& x, bool complete, bool wants_q, Device place) {
+  const int64_t m = x.size(-2), n = x.size(-1), least = std::min(m, n), k = complete ? m : least;
+  const Dims batch = batch_sizes(x);
+  const Tensor in = columns(x, place);
+  const Tensor tau = flambeau::empty(joined(batch, {least}), x.dtype(), place);
+  if (in.numel() > 0) library::reflections(in, tau);
+  Tensor r;  // of what lies in columns, the upper triangle
+  if (k == m && m > n) {
+    r = zeros(joined(batch, {n, m}), x.dtype(), place);
+    run_cast(narrow(r, -1, 0, n), tril(narrow(in, -1, 0, n)));
+  } else {
+    r = contiguous(tril(narrow(in, -1, 0, k)));
+  }
+  if (!wants_q) return {{}, as_matrices(r, place)};
+  Tensor q = in;
+  if (k != n) {
+    q = empty_columns(batch, m, k, x.dtype(), place);
+    run_cast(narrow(q, -2, 0, least), narrow(in, -2, 0, least));
+  }
+  if (in.numel() > 0) {
+    library::orthogonal(q, tau);
+  } else {
+    make_unit(q);
+  }
+  return {as_matrices(q, place), as_matrices(r, place)};
 }
 
 }  // namespace
@@ -184,17 +283,12 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
         "' but expected one of 'reduced' (default), 'r', or 'complete'");
   Call c{op::linalg_qr, {A}};
   check_floating_matrix("linalg.qr", c[0]);
-  const int64_t m = A.size(-2), n = A.size(-1), k = complete ? m : std::min(m, n);
-  const Dims batch = batch_sizes(A);
-  const Tensor in = columns(c[0]), r = empty_columns(batch, k, n, in.dtype());
-  const Tensor q = only_r ? Tensor() : empty_columns(batch, m, k, in.dtype());
-  if (in.numel() > 0) {
-    factor_qr(in, q, r);
-  } else if (q) {
-    run_cast(q, expand(eye(k, m, q.dtype(), kCpu), q.sizes()));
-  }
-  Tensor ys[] = {only_r ? zeros(Dims{0}, in.dtype(), A.device()) : as_matrices(q, A.device()),
-                 as_matrices(r, A.device())};
+  const int64_t m = A.size(-2), n = A.size(-1);
+  const Device place = place_of(A);
+  const Orthogonal made = place.is_cpu() ? orthogonal_on_host(c[0], complete, !only_r)
+                                         : orthogonal_there(c[0], complete, !only_r, place);
+  Tensor ys[] = {only_r ? zeros(Dims{0}, A.dtype(), A.device()) : as_result(made.q, A.device()),
+                 as_result(made.r, A.device())};
   const char* missing =
       only_r ? "linalg_qr_backward: The derivative of linalg.qr depends on Q when mode='r'"
       : complete && m > n ? "The QR decomposition is not differentiable when mode='complete' and "

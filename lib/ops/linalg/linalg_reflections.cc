@@ -74,10 +74,11 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
   check_matrix("torch.geqrf", "input", a);
   Call c{op::geqrf, {a}};
   check_floating_matrix("torch.geqrf", c[0]);
-  const Tensor made = columns(c[0]);
+  const Device place = place_of(a);
+  const Tensor made = columns(c[0], place);
   const Dims sizes = joined(batch_sizes(a), {std::min(a.size(-1), a.size(-2))});
-  const Tensor tau = flambeau::empty(sizes, made.dtype(), kCpu);
-  if (made.numel() > 0) factor_reflections(made, tau);
+  const Tensor tau = flambeau::empty(sizes, made.dtype(), place);
+  if (made.numel() > 0) (place.is_cpu() ? factor_reflections : library::reflections)(made, tau);
   return {c.no_gradient(as_matrices(made, a.device())), as_result(tau, a.device())};
 }
 

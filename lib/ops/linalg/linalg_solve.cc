@@ -53,12 +53,10 @@ std::tuple<Tensor, Tensor> inverse(Form op, const char* shown, const Tensor& A, 
   check_square(shown, "A", A);
   Call c{op, {A}};
   check_floating_matrix(shown, c[0]);
-  const int64_t n = A.size(-1);
   const Lu lu = lu_of(c[0]);
   if (checked) check_info(shown, lu.info, no_inverse_text);
-  const Tensor made = empty_columns(batch_sizes(A), n, n, c[0].dtype());
-  run_cast(made, eye(n, n, made.dtype(), kCpu));
-  if (made.numel() > 0) solve_by(lu, made);
+  const Tensor made = unit_columns(batch_sizes(A), A.size(-1), c[0].dtype(), lu.place());
+  solve_by(lu, made);
   Tensor ys[] = {as_matrices(made, A.device()), as_result(lu.info, A.device())};
   c.track_all({ys, 1}, InvBackward{c.save_output(ys[0])});
   return {ys[0], ys[1]};
@@ -69,11 +67,24 @@ std::tuple<Tensor, Tensor> solve_matrices(Form op, const Tensor& A, const Tensor
   Call c{op, {A, B}, Devices::exact};
   const Lu lu = lu_of(A);
   if (checked) check_info("torch.linalg.solve", lu.info, singular_text);
-  const Tensor made = columns(B);
-  if (made.numel() > 0) solve_by(lu, made);
+  const Tensor made = columns(B, lu.place());
+  solve_by(lu, made);
   Tensor ys[] = {as_matrices(made, A.device()), as_result(lu.info, A.device())};
   c.track_all({ys, 1}, SolveBackward{c.save(A), c.save_output(ys[0])});
   return {ys[0], ys[1]};
+}
+
+// Solves for X in place of the columns b.
+void solve_columns(const Tensor& a, const Tensor& b, bool upper, bool unit) {
+  if (b.device().is_cpu()) return solve_triangle(columns(a, kCpu), b, upper, unit);
+  const Tensor turned = mt(detach(a));
+  if (takes_list(a)) {
+    const bool dense = a.is_contiguous() || turned.is_contiguous();
+    const Tensor in = dense ? turned : columns(a, b.device());
+    return library::solve_triangle_listed(in, addresses_of(in), b, addresses_of(b), upper, unit);
+  }
+  const bool lies = library::lies_in_rows(turned) || library::lies_in_columns(turned);
+  library::solve_triangle(lies ? turned : columns(a, b.device()), b, upper, unit);
 }
 
 void check_equation(const char* op, const Tensor& A, const Tensor& B, bool left) {
@@ -147,8 +158,8 @@ Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, boo
   }
   const Pair p = same_batch(A, B);
   Call c{op::linalg_solve_triangular.to(into), {p.a, p.b}, Devices::exact};
-  const Tensor made = columns(p.b);
-  if (made.numel() > 0) solve_triangle(columns(p.a), made, upper, unitriangular);
+  const Tensor made = columns(p.b, takes_list(p.a) ? A.device() : place_of(p.a));
+  if (made.numel() > 0) solve_columns(p.a, made, upper, unitriangular);
   Tensor y = as_matrices(made, c.device());
   TriangleBackward gradient{c.save(p.a), c.save_output(y), upper, unitriangular};
   return c.track(std::move(y), std::move(gradient));

@@ -1,5 +1,6 @@
 // Triangular factors as results: Cholesky's and LU's, and what is solved by them.
 #include "ops/linalg/factors.h"
+#include "ops/read.h"
 
 namespace flambeau::ops {
 
@@ -37,9 +38,17 @@ struct CholeskyBackward {
 // The lower factor of the lower triangle.
 std::tuple<Tensor, Tensor> cholesky_of(const Tensor& A, bool checked) {
   Call c{kTriangularCholeskyOp, {A}};
-  const Tensor made = columns(A);
-  const Tensor info = zeros(batch_sizes(A), Dtype::i32, kCpu);
-  if (made.numel() > 0) factor_cholesky(made, info);
+  const bool listed = takes_list(A);
+  const Device place = listed ? A.device() : place_of(A);
+  Tensor made = columns(A, place);
+  const Tensor info = zeros(batch_sizes(A), Dtype::i32, place);
+  if (made.numel() > 0 && place.is_cpu()) {
+    factor_cholesky(made, info);
+  } else if (made.numel() > 0) {
+    listed ? library::cholesky_listed(made, addresses_of(made), info)
+           : library::cholesky(made, info);
+    made = contiguous(triu(made));  // of what lies in columns, the lower triangle
+  }
   if (checked) check_info("linalg.cholesky", info, not_positive_text);
   Tensor ys[] = {as_matrices(made, A.device()), as_result(info, A.device())};
   c.track_all({ys, 1}, CholeskyBackward{c.save_output(ys[0])});
@@ -68,31 +77,26 @@ struct CholeskySolveBackward {
   }
 };
 
+// Throws where a pivot of matrices with m rows names none.
+void check_pivots(const Tensor& pivots, int64_t m) {
+  const GradMode off(false);
+  const Tensor rows = detach(pivots);
+  if (is_true(all(logical_and(ge(rows, num(int64_t{1})), le(rows, num(m)))))) return;
+  const int64_t least = read_integer(amin(rows, Dims{}, false));
+  fail(Code::invalid_argument,
+       "linalg.lu_solve: pivots must be greater or equal to 1 and smaller or equal to ", m,
+       ", got ", least < 1 ? least : read_integer(amax(rows, Dims{}, false)),
+       "; they are those of lu_factor");
+}
+
 // The rows' order that pivots make: P of A = P L U, [..., m, m] of A's dtype.
 Tensor permutation_of(const Tensor& pivots, int64_t m, Dtype dtype) {
-  const int64_t k = pivots.size(-1),
-                batch = numel_of(pivots.sizes().first(pivots.sizes().size() - 1));
-  Dims sizes(pivots.sizes().first(pivots.sizes().size() - 1));
-  const Tensor host = pivots.device().is_cpu() ? contiguous(detach(pivots))
-                                               : to_device(contiguous(detach(pivots)), kCpu, false);
-  const Tensor p = zeros(joined(sizes, {m, m}), dtype, kCpu);
-  with_dtype(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    SmallVector<int64_t, 8> rows;
-    for (int64_t i = 0; i < batch; ++i) {
-      rows.clear();
-      for (int64_t j = 0; j < m; ++j) rows.push_back(j);
-      for (int64_t j = 0; j < k; ++j) {
-        const int64_t with = host.data_as<int32_t>()[i * k + j] - 1;
-        check(with >= 0 && with < m, Code::invalid_argument,
-              "linalg.lu_solve: pivots must be greater or equal to 1 and smaller or equal to ", m,
-              ", got ", with + 1, "; they are those of lu_factor");
-        std::swap(rows[size_t(j)], rows[size_t(with)]);
-      }
-      for (int64_t j = 0; j < m; ++j) p.data_as<T>()[(i * m + rows[size_t(j)]) * m + j] = T(1);
-    }
-  });
-  return as_result(p, pivots.device());
+  const DimsView batch = pivots.sizes().first(pivots.sizes().size() - 1);
+  const Device place = place_of(pivots.device(), numel_of(batch), m);
+  const Tensor rows = as_result(contiguous(detach(pivots)), place);
+  const Tensor p = unit_columns(batch, m, dtype, place);
+  if (rows.numel() > 0) swap_rows(p, rows);
+  return as_result(p, pivots.device());  // P^T column by column, which is P row by row
 }
 
 Tensor unit_lower(const Tensor& lu, int64_t k) {
@@ -216,6 +220,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& piv
   const int64_t m = lu.size(-2), k = std::min(m, lu.size(-1));
   check(!permutation || (pivots.dim() == lu.dim() - 1 && pivots.size(-1) == k), Code::shape,
         "torch.lu_unpack: LU_pivots has ", pivots, " for ", lu);
+  if (permutation) check_pivots(pivots, m);
   const Tensor none = flambeau::empty(Dims{0}, lu.dtype(), lu.device());
   return {permutation ? permutation_of(pivots, m, lu.dtype()) : none,
           data ? unit_lower(c[0], k) : none, data ? upper_of(c[0], k) : none};
@@ -238,6 +243,7 @@ Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, 
   check(lu.size(-1) == b.size(-2), Code::shape, shown,
         ": Incompatible shapes of A and B for the equation AX = B (", lu.size(-2), "x", lu.size(-1),
         " and ", b.size(-2), "x", b.size(-1), ")");
+  check_pivots(pivots, lu.size(-1));
   const Tensor p = permutation_of(pivots, lu.size(-1), lu.dtype());
   if (!adjoint) {
     const Tensor y = linalg_solve_triangular(lu, matmul(mt(p), b), false, true, true);
