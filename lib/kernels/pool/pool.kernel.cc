@@ -1,8 +1,8 @@
 // Pooling for every target: the loops around an element's functor, and registration.
 #include "kernels/pool/pool_element.h"
 #if defined(FLAM_DEVICE_SOURCE)
+#include "kernels/conv/image_walk.h"
 #include "kernels/cuda_launch.h"
-#include "kernels/image_walk.h"
 #else
 #include "base/thread_pool.h"
 #include "kernels/pool/pool_average_host.h"

@@ -1,8 +1,8 @@
 // Resampling for every target: one element of the result, the loops around it, and registration.
 #include "kernels/resample/resample_value.h"
 #if defined(FLAM_DEVICE_SOURCE)
+#include "kernels/conv/image_walk.h"
 #include "kernels/cuda_launch.h"
-#include "kernels/image_walk.h"
 #else
 #include "kernels/resample/band_host.h"
 #endif
