@@ -104,9 +104,7 @@ RULES = (
     Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=56),
     # Sums are kept in doubles. Powers of any exponent take more.
     Rule(r"\bfold_rows_kernel<\S*NormPOf<", FOLD, 88, 512, needs=(WIDE_LOADS,), doubles=True),
-    Rule(
-        r"\bfold_rows_kernel<(?!\S*NormPOf<)", FOLD, 48, 512, needs=(WIDE_LOADS,), doubles=True
-    ),
+    Rule(r"\bfold_rows_kernel<(?!\S*NormPOf<)", FOLD, 48, 512, needs=(WIDE_LOADS,), doubles=True),
     Rule(r"\bfold_columns_kernel<", FOLD, registers=48, shared=4096, doubles=True),
     Rule(r"\bfold_join_kernel<", FOLD, registers=40, shared=512, doubles=True),
     # Averages of whole numbers are divisions.
