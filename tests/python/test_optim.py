@@ -6,6 +6,7 @@ import inspect
 import json
 import pathlib
 import pickle
+import warnings
 
 import flambeau as torch
 import pytest
@@ -309,6 +310,25 @@ def test_a_closures_own_exception_comes_back():
 
     with pytest.raises(Mine, match="here"):
         torch.optim.LBFGS([p]).step(closure)
+
+
+def test_the_loss_of_a_closure_is_a_number_without_a_warning():
+    p = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.LBFGS([p])
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p**2).sum()
+        loss.backward()
+        return loss
+
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert optimizer.step(closure).item() == 2
+    finally:
+        torch.set_warn_always(False)
 
 
 def test_lbfgs_finds_the_minimum_of_rosenbrocks_valley():

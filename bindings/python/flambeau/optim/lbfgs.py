@@ -92,7 +92,7 @@ class _Closure:
             found = self.closure()
         if not self.called:
             self.first, self.called = found, True
-        return float(found)
+        return float(found.detach() if isinstance(found, Tensor) else found)
 
 
 @guarded("flam_py_closure_call")
