@@ -29,6 +29,12 @@ def test_infinite_lengths_stay_in_a_direction_that_is_none(device):
     assert math.isnan(torch.tensor(complex(-200, math.inf), device=device).exp().item().real)
 
 
+def test_roots_of_minus_infinity_have_the_sign_of_the_imaginary_part(device):
+    z = [complex(-math.inf, b) for b in (0.0, -0.0, 3.0, -3.0)]
+    got = torch.tensor(z, dtype=torch.complex128, device=device).sqrt().tolist()
+    assert [(g.real, g.imag) for g in got] == [(0, math.inf), (0, -math.inf)] * 2
+
+
 @pytest.mark.parametrize("zero", [complex(0, 0), complex(-0.0, 0), complex(0, -0.0)])
 def test_a_divisor_of_0_has_no_sign(device, zero):
     z = torch.tensor([3 - 4j], dtype=torch.complex128, device=device)

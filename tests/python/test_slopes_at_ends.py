@@ -45,6 +45,13 @@ def test_losses_that_a_mask_hides_have_no_slope(torch, device):
         assert dx.tolist() == [0.0, 1.0]
 
 
+def test_relu_of_nan_hands_its_gradient_on(torch, device):
+    for create_graph in (False, True):
+        x = torch.tensor([NAN, -1.0, 0.0, 2.0], device=device, requires_grad=True)
+        (dx,) = torch.autograd.grad(x.relu().sum(), x, create_graph=create_graph)
+        assert dx.tolist() == [1.0, 0.0, 0.0, 1.0]
+
+
 @pytest.mark.parametrize("name", ["smooth_l1_loss", "huber_loss", "hardswish"])
 def test_nan_stays_nan_in_a_slope_of_pieces(torch, device, name):
     f = getattr(torch.nn.functional, name)

@@ -76,7 +76,7 @@ Tensor relu(T input, Into into) {
   return from_result<"ReluBackward0">(
       op::relu.to(into), kRelu, input,
       [](T dy, T y) {
-        return fused(kReluSlope, {dy, y}, {}, [&] { return keep_where(gt(y, zero()), dy); });
+        return fused(kReluSlope, {dy, y}, {}, [&] { return drop_where(le(y, zero()), dy); });
       },
       {}, Domain::any);
 }

@@ -18,7 +18,7 @@ struct Relu {
   template <class V> FLAM_FN V operator()(V x) const { return x > 0 || x != x ? x : V(0); }
 };
 struct ReluSlope {
-  template <class V> FLAM_FN V operator()(V dy, V y) const { return y > 0 ? dy : V(0); }
+  template <class V> FLAM_FN V operator()(V dy, V y) const { return y <= 0 ? V(0) : dy; }
 };
 FLAM_MAP(kRelu, Relu, NumberTypes);
 FLAM_MAP(kReluSlope, ReluSlope, FloatTypes);

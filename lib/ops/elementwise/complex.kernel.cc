@@ -68,7 +68,8 @@ struct ComplexSqrtReal {
 struct ComplexSqrtImag {
   template <class V> FLAM_FN V operator()(V a, V b) const {
     if (b - b != 0 && b == b) return b;
-    if (a - a != 0 && b == b) return a > 0 ? b * V(0) : a < 0 ? (b < 0 ? a : -a) : a;
+    if (a - a != 0 && (b == b || a < 0))
+      return a > 0 ? b * V(0) : a < 0 ? V(__builtin_copysign(a, b)) : a;
     const Root<V> r = root_of(a, b);
     const V size = a < 0 ? r.large : r.small;
     return V(__builtin_copysign(size, b));
