@@ -1,9 +1,9 @@
 /* Linear algebra: factorizations of matrices, and what they answer: solutions, inverses,
  * determinants, ranks, norms of matrices.
  *
- * Matrices are the last two dimensions, batches the others. Factorizations run on the host, so a
- * tensor of another device is waited for, copied there and its factors back; products run where the
- * tensors are. Errors of dtype: f32 and f64 only; convert others first.
+ * Matrices are the last two dimensions, batches the others. A GPU factors them by cuSOLVER; without
+ * it, many small ones and those of other devices are waited for, copied to the host and their
+ * factors back. Products run where tensors are. Errors of dtype: f32 and f64; convert others first.
  * namespace: ops
  */
 #ifndef FLAMBEAU_LINALG_H
