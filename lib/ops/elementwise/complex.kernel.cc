@@ -25,7 +25,7 @@ FLAM_MAP(kComplexMulImag, ComplexMulImag, PartTypes);
 struct ComplexDivReal {
   template <class V> FLAM_FN V operator()(V a, V b, V c, V d) const {
     const V cs = c < 0 ? -c : c, ds = d < 0 ? -d : d;
-    if (cs == 0 && ds == 0) return a / V(0);
+    if (cs == 0 && ds == 0) return a / fabs(c);
     const bool by_real = cs >= ds;
     const V ratio = by_real ? d / c : c / d;
     return by_real ? (a + b * ratio) / (c + d * ratio) : (a * ratio + b) / (c * ratio + d);
@@ -34,7 +34,7 @@ struct ComplexDivReal {
 struct ComplexDivImag {
   template <class V> FLAM_FN V operator()(V a, V b, V c, V d) const {
     const V cs = c < 0 ? -c : c, ds = d < 0 ? -d : d;
-    if (cs == 0 && ds == 0) return b / V(0);
+    if (cs == 0 && ds == 0) return b / fabs(c);
     const bool by_real = cs >= ds;
     const V ratio = by_real ? d / c : c / d;
     return by_real ? (b - a * ratio) / (c + d * ratio) : (b * ratio - a) / (c * ratio + d);
