@@ -20,6 +20,7 @@
 #include "engine/pass_time.h"
 #include "graph/hook_kinds.h"
 #include "graph/mode.h"
+#include "graph/receiver.h"
 #include "graph/saved_hooks.h"
 #include "ops/ops.h"
 #include "ops/read.h"
@@ -33,12 +34,13 @@ struct Task {
   Edge edge;        // the node or leaf itself
   int waiting = 0;  // users that have not delivered
   bool needed = true;
+  bool served = false;           // its function was done by the node that made its gradient
   Tensors grads;                 // by output number; a leaf has one
   SmallVector<int, 1> captures;  // indices of gradients() inputs that this node's outputs are
   SmallVector<uint32_t, 1> capture_nr;
 };
 
-class Walk {
+class Walk final : public Receivers {
  public:
   Walk(bool retain_graph, bool create_graph, bool accumulate)
       : retain_(retain_graph), create_(create_graph), accumulate_(accumulate) {}
@@ -48,6 +50,8 @@ class Walk {
   void limit_to(TensorsView inputs);
   void run();
   bool reaches(const Tensor& t) const;
+  Node* only(size_t i) override;
+  void served(size_t i) override { task(running_->next[i]).served = true; }
   void add_after(std::function<void()> f) { after_.push_back(std::move(f)); }
   Walk* outer = nullptr;  // the pass whose function began this one
   Tensors captured;
@@ -60,12 +64,13 @@ class Walk {
   void run_leaf(Task& t);
   void run_node(Task& t);
   void show(const Task& t, Tensors& dy, const NodeScope& scope);
-  Tensors apply(Node& node, Tensors& dy, bool onward);
+  Tensors apply(const Task& t, Tensors& dy, bool onward);
   void conform_all(const Node& node, Tensors& dx);
   Tensor run_hooks(const SmallVector<Ref<TensorHook>, 1>& hooks, Tensor grad);
   void finish();
 
   bool retain_, create_, accumulate_, limited_ = false;
+  const Node* running_ = nullptr;  // whose function runs
   UnpackedValues unpacked_;
   UsedStreams used_;
   std::unordered_map<const void*, Task> tasks_;
@@ -309,6 +314,11 @@ void refuse_nan(const Node& node, TensorsView dx) {
   }
 }
 
+// Whether somebody sees what gradients a node gets.
+bool is_watched(const Node& node) {
+  return !node.hooks.empty() || !node.retained.empty() || node.node_hooks;
+}
+
 // Hooks see a node's incoming gradients and replace them; what was asked for is kept.
 void Walk::show(const Task& t, Tensors& dy, const NodeScope& scope) {
   const Node& node = *t.edge.node;
@@ -328,18 +338,24 @@ void Walk::show(const Task& t, Tensors& dy, const NodeScope& scope) {
 }
 
 // Without `onward` nobody asks for what the node makes, only for its hooks.
-Tensors Walk::apply(Node& node, Tensors& dy, bool onward) {
+Tensors Walk::apply(const Task& t, Tensors& dy, bool onward) {
+  Node& node = *t.edge.node;
   if (node.node_hooks) run_node_hooks(node.node_hooks->before, dy, {});
   struct Restore {
+    const Node*& running;
     Node* before = current_node;
-    ~Restore() { current_node = before; }
-  } restore;
+    ~Restore() {
+      current_node = before;
+      running = nullptr;
+    }
+  } restore{running_};
   current_node = &node;
+  running_ = &node;
   const ModuleLabel in_module(node.module);
   const probe::Span span(probe::on() ? probe::begin_backward(intern(node.name()), node.sequence)
                                      : 0);
   Tensors dx;
-  if (onward) dx = node.apply(dy);
+  if (onward) dx = t.served ? Tensors(dy) : node.apply(dy);
   if (detect_anomaly) refuse_nan(node, dx);
   if (!unpacked_.entries.empty()) unpacked_.entries.clear();
   dx.resize(node.next.size());
@@ -365,6 +381,10 @@ void Walk::conform_all(const Node& node, Tensors& dx) {
 
 void Walk::run_node(Task& t) {
   const Ref<Node> node = t.edge.node;
+  check(!t.served || !is_watched(*node), Code::autograd, "a hook was set on the result of \"",
+        node->name(),
+        "\" while backward ran, which had made its gradient and that of its operand in one pass; "
+        "set it before backward()");
   Tensors dy = std::move(t.grads), dx;
   bool any = false, onward = accumulate_ && !limited_;
   for (const Edge& e : node->next) onward |= e && task(e).needed;
@@ -372,7 +392,7 @@ void Walk::run_node(Task& t) {
     const NodeScope scope(*node, used_);
     if (t.needed) show(t, dy, scope);
     for (const Tensor& g : dy) any |= g.defined();
-    if (any && t.needed && (onward || accumulate_)) dx = apply(*node, dy, onward);
+    if (any && t.needed && (onward || accumulate_)) dx = apply(t, dy, onward);
     conform_all(*node, dx);
   }
   // A node that made what grad() asks for, and has no other to go on to, keeps what it saved.
@@ -388,6 +408,15 @@ bool Walk::reaches(const Tensor& t) const {
   return e && it != tasks_.end() && it->second.needed;
 }
 
+Node* Walk::only(size_t i) {
+  if (!running_ || current_node != running_ || create_ || detect_anomaly) return nullptr;
+  const Edge& e = running_->next[i];
+  if (!e.node || running_->node_hooks || is_watched(*e.node)) return nullptr;
+  const Task& t = task(e);
+  const bool alone = e.node->outputs.size() == 1 && t.waiting == 1 && !t.grads[0];
+  return t.needed && alone && t.captures.empty() ? e.node.get() : nullptr;
+}
+
 FLAM_THREAD_LOCAL Walk* current_walk = nullptr;
 const Carried<Walk*> carried_walk([]() -> Walk*& { return current_walk; });
 
@@ -397,15 +426,18 @@ class RunningPass {
       : before_(current_pass),
         mine_{++last, whole},
         walk_before_(current_walk),
+        receivers_before_(receivers),
         unpacked_before_(unpacked_values) {
     walk->outer = current_walk;
     current_pass = &mine_;
     current_walk = walk;
+    receivers = walk;
     unpacked_values = unpacked;
   }
   ~RunningPass() {
     current_pass = before_;
     current_walk = walk_before_;
+    receivers = receivers_before_;
     unpacked_values = unpacked_before_;
   }
   RunningPass(const RunningPass&) = delete;
@@ -414,6 +446,7 @@ class RunningPass {
   static inline std::atomic<uint64_t> last{0};
   const Pass *before_, mine_;
   Walk* const walk_before_;
+  Receivers* const receivers_before_;
   UnpackedValues* const unpacked_before_;
 };
 

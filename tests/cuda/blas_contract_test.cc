@@ -149,6 +149,42 @@ TEST(Contract, OfCublasLtsSumsIsKept) {
   }
 }
 
+// What went into a GELU: as many elements as the product, in columns of a multiple of 8.
+TEST(Contract, OfCublasLtsSlopeOfGeluIsKept) {
+  Broken breaks;
+  Call p;
+  const auto describe = [&](int epilogue, const void* aux, int64_t columns) {
+    EXPECT_EQ(p.set(kEpilogue, uint32_t(epilogue)), kSuccess);
+    EXPECT_EQ(p.set(kAuxPointer, aux), kSuccess);
+    EXPECT_EQ(p.set(kAuxLd, columns), kSuccess);
+  };
+  const auto runs_wrong = [&](const void* aux) {
+    describe(kGeluSlope, aux, kM);
+    EXPECT_EQ(p.ask(), kSuccess);
+    return breaks(p.run());
+  };
+  ASSERT_EQ(p.set(kBiasPointer, static_cast<void*>(nullptr)), kSuccess);
+  char* const last = p.memory + 16384 - kM * kN * 4;
+  describe(kGeluSlope, last, kM);
+  ASSERT_EQ(p.ask(), kSuccess);
+  EXPECT_EQ(p.run(), kSuccess);
+  EXPECT_TRUE(runs_wrong(last + 16));  // beyond the memory
+  EXPECT_TRUE(runs_wrong(last - 8));   // not aligned
+  EXPECT_TRUE(runs_wrong(p.at_d));     // written over what is read
+  for (const int64_t columns : {int64_t(kM) + 4, int64_t(0)}) {
+    describe(kGeluSlope, last, columns);
+    EXPECT_TRUE(breaks(p.ask()));
+  }
+  describe(kGeluSlope, nullptr, kM);
+  EXPECT_TRUE(breaks(p.ask()));
+  for (const int epilogue : {64, 64 | kRelu, kGeluSlope | kBias, kGeluSlope | kRelu}) {
+    describe(epilogue, last, kM);
+    EXPECT_TRUE(breaks(p.ask()));  // there is none
+  }
+  describe(kPlain, last, kM);
+  EXPECT_TRUE(breaks(p.ask()));  // an aux that is not used
+}
+
 TEST(Contract, OfCublasLtsLayoutsIsKept) {
   Broken breaks;
   Call p;

@@ -109,6 +109,27 @@ TEST(BlasPlan, SumsTheRowsOfTheLeftOperandWhereverItGoes) {
   }
 }
 
+TEST(BlasPlan, TakesTheSlopeOfAGeluThatLiesAsTheResult) {
+  alignas(16) double x[64] = {};
+  hal::SlopedMatmul p{
+      hal::Matmul{Dtype::f64, 2, 8, 2, 1, {x, 8, 1, 0}, {x, 2, 1, 0}, {x, 8, 1, 0}, {}, 1, 1}};
+  const auto takes = [&](hal::Matmul::Operand given) {
+    p.gelu_input = given;
+    return plan_of(p).has_value();
+  };
+  EXPECT_TRUE(takes({}));
+  EXPECT_TRUE(takes({x, 8, 1, 0}));
+  EXPECT_TRUE(takes({x, 16, 1, 0}));
+  EXPECT_FALSE(takes({x, 1, 8, 0}));
+  EXPECT_FALSE(takes({x, 12, 1, 0}));
+  EXPECT_FALSE(takes({x + 1, 8, 1, 0}));
+  p.relu = true;
+  EXPECT_FALSE(takes({x, 8, 1, 0}));
+  p.relu = false;
+  p.out = {x, 1, 8, 0};
+  EXPECT_FALSE(takes({x, 8, 1, 0}));
+}
+
 TEST(BlasPlan, RefusesWhatNeedsCopies) {
   double x[64] = {};
   hal::Matmul p{Dtype::f64, 2, 2, 2, 1, {x, 2, 1, 0}, {x, 2, 1, 0}, {x, 2, 1, 0}, {}, 1, 1, false};

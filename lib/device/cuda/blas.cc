@@ -44,8 +44,11 @@ hal::Status left_to_us(const std::string& why) {
   return hal::Status::unsupported;
 }
 
+// Whether more is asked for than products of our own make.
+bool has_more(const hal::SlopedMatmul& p) { return p.row_sums || p.gelu_input.data; }
+
 // The product of this kind, made where it is the first; null where cuBLASLt does not take it.
-std::shared_ptr<BlasProduct> product_of(const hal::Matmul& p, int device) {
+std::shared_ptr<BlasProduct> product_of(const hal::SlopedMatmul& p, int device) {
   BlasCache& cache = BlasCache::instance();
   const BlasKey key = key_of(p, device);
   if (std::shared_ptr<BlasProduct> known = cache.find(key)) return known;
@@ -54,14 +57,14 @@ std::shared_ptr<BlasProduct> product_of(const hal::Matmul& p, int device) {
   return f ? cache.make(key, *f, device, BlasProblem(*plan, p), p) : nullptr;
 }
 
-hal::Status run(Stream s, const hal::Matmul& p) {
+hal::Status run(Stream s, const hal::SlopedMatmul& p) {
   const DeviceGuard guard(s.device.index);
   if (guard.error() != cudaSuccess) return status_of(guard.error());
   const std::shared_ptr<BlasProduct> product = product_of(p, s.device.index);
   if (!product) return hal::Status::unsupported;
   const lt::Heuristic* chosen = product->algorithm();
   if (tuning::enabled.load(std::memory_order_relaxed)) chosen = tuned_algorithm(s, p, *product);
-  if (!chosen && p.row_sums) return hal::Status::unsupported;  // the product alone may be
+  if (!chosen && has_more(p)) return hal::Status::unsupported;  // the product alone may be
   if (!chosen)
     return left_to_us(cat_text("it has no algorithm for a product of [", p.m, ", ", p.k, "] by [",
                                p.k, ", ", p.n, "] of dtype ", name_of(p.dtype)));
@@ -72,7 +75,7 @@ hal::Status run(Stream s, const hal::Matmul& p) {
   return hal::Status::ok;
 }
 
-hal::Status attempt(Stream s, const hal::Matmul& problem) try {
+hal::Status attempt(Stream s, const hal::SlopedMatmul& problem) try {
   return run(s, problem);
 } catch (const BlasFailure& failure) {
   const cudaError_t cause = cudaGetLastError();  // a device that is lost says so by every call
@@ -81,12 +84,16 @@ hal::Status attempt(Stream s, const hal::Matmul& problem) try {
                                     lt::functions().status_name(failure.status));
   const hal::Status status = meaning(failure.status);
   if (status != hal::Status::unsupported) return failed(status, text);
-  return problem.row_sums ? status : left_to_us(text);
+  return has_more(problem) ? status : left_to_us(text);
 }
 
 }  // namespace
 
 hal::Status blas_matmul(int, Stream s, const hal::Matmul& problem) {
+  return blas_sloped_matmul(s, problem);
+}
+
+hal::Status blas_sloped_matmul(Stream s, const hal::SlopedMatmul& problem) {
   const hal::Status status = attempt(s, problem);
   if (status != hal::Status::out_of_memory || allocator_of(s.device).capturing()) return status;
   allocator_of(s.device).empty_cache();

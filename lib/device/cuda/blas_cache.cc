@@ -32,7 +32,8 @@ std::shared_ptr<BlasProduct> BlasCache::find(const BlasKey& key) {
 }
 
 std::shared_ptr<BlasProduct> BlasCache::make(const BlasKey& key, const lt::Functions& f, int device,
-                                             const BlasProblem& problem, const hal::Matmul& first) {
+                                             const BlasProblem& problem,
+                                             const hal::SlopedMatmul& first) {
   auto made = std::make_shared<BlasProduct>(f, handle(f, device), problem, first);
   std::unordered_map<BlasKey, std::shared_ptr<BlasProduct>, BlasKeyHash> old;  // ends unlocked
   const std::lock_guard lock(mutex_);

@@ -18,7 +18,7 @@ class BlasCache {
 
   std::shared_ptr<BlasProduct> find(const BlasKey& key);  // null: none of its kind was made yet
   std::shared_ptr<BlasProduct> make(const BlasKey& key, const lt::Functions& f, int device,
-                                    const BlasProblem& problem, const hal::Matmul& first);
+                                    const BlasProblem& problem, const hal::SlopedMatmul& first);
 
  private:
   static constexpr size_t kMost = 4096;  // kinds of products

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstdint>
 
-#include "device/matmul.h"
+#include "device/matmul_slope.h"
 
 namespace flambeau::cuda {
 
-using BlasKey = std::array<int64_t, 18>;
+using BlasKey = std::array<int64_t, 19>;
 
 struct BlasKeyHash {
   size_t operator()(const BlasKey& key) const noexcept {
@@ -23,6 +23,6 @@ struct BlasKeyHash {
 // by words as wide as its operands' alignments allow.
 uint32_t alignment_of(const void* address);
 
-BlasKey key_of(const hal::Matmul& problem, int device);
+BlasKey key_of(const hal::SlopedMatmul& problem, int device);
 
 }  // namespace flambeau::cuda

@@ -27,7 +27,9 @@ enum : int {
   kTransA = 3,
   kTransB = 4,
   kEpilogue = 7,
-  kBiasPointer = 8
+  kBiasPointer = 8,
+  kAuxPointer = 11,
+  kAuxLd = 12
 };  // cublasLtMatmulDescAttributes_t
 enum : int { kBatchCount = 5, kBatchOffset = 6 };  // cublasLtMatrixLayoutAttribute_t
 enum : int {
@@ -37,9 +39,16 @@ enum : int {
   kMinAlignmentC = 7,
   kMinAlignmentD = 8
 };  // cublasLtMatmulPreferenceAttributes_t
-// cublasLtEpilogue_t; relu and bias add up. Sums over k of a's rows or of b's columns (BGRADA and
-// BGRADB) are written where a bias would be read.
-enum : int { kPlain = 1, kRelu = 2, kBias = 4, kRowSums = 256, kColumnSums = 512 };
+// cublasLtEpilogue_t; relu and bias add up. The slope of a GELU (DGELU) is where the aux lies. Sums
+// over k of a's rows or of b's columns (BGRADA and BGRADB) are written where a bias would be read.
+enum : int {
+  kPlain = 1,
+  kRelu = 2,
+  kBias = 4,
+  kGeluSlope = 192,
+  kRowSums = 256,
+  kColumnSums = 512
+};
 
 struct Algo {
   uint64_t data[8];

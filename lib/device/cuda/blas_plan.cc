@@ -36,10 +36,19 @@ bool fits(const hal::Matmul& p) {
          std::max({p.m, p.n, p.k, p.batches}) <= most;
 }
 
+// Rows of the GELU's input are read as those of out are, 16 bytes at a time.
+bool takes_slope(const hal::SlopedMatmul& p) {
+  const Operand& x = p.gelu_input;
+  const bool aligned = x.row % 8 == 0 && reinterpret_cast<uintptr_t>(x.data) % 16 == 0;
+  const bool alone = p.batches == 1 && !p.c.data && !p.relu && !p.row_sums;
+  return alone && aligned && row_major(p.out, p.m, p.n) && x.col == 1 && x.row >= p.n;
+}
+
 }  // namespace
 
-std::optional<BlasPlan> plan_of(const hal::Matmul& problem) {
+std::optional<BlasPlan> plan_of(const hal::SlopedMatmul& problem) {
   if (!fits(problem)) return std::nullopt;
+  if (problem.gelu_input.data && !takes_slope(problem)) return std::nullopt;
   if (problem.row_sums && (problem.batches > 1 || problem.relu || problem.c.data))
     return std::nullopt;
   hal::Matmul p = problem;

@@ -24,6 +24,7 @@ struct BlasPlan {
   bool swapped = false;  // first is a, else b
 };
 
-std::optional<BlasPlan> plan_of(const hal::Matmul& problem);  // nullopt: cuBLASLt does not take it
+std::optional<BlasPlan> plan_of(
+    const hal::SlopedMatmul& problem);  // nullopt: cuBLASLt does not take it
 
 }  // namespace flambeau::cuda

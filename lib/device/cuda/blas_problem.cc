@@ -25,15 +25,16 @@ BlasAlignments alignments_of(const BlasPlan& p) {
           alignment_of(p.out_data)};
 }
 
-uint32_t epilogue_of(const BlasPlan& plan, const hal::Matmul& p) {
+uint32_t epilogue_of(const BlasPlan& plan, const hal::SlopedMatmul& p) {
   if (p.row_sums) return plan.swapped ? lt::kRowSums : lt::kColumnSums;
+  if (p.gelu_input.data) return lt::kGeluSlope;
   const uint32_t added = (p.relu ? lt::kRelu : 0) | (plan.bias ? lt::kBias : 0);
   return added ? added : uint32_t(lt::kPlain);
 }
 
 }  // namespace
 
-BlasProblem::BlasProblem(const BlasPlan& p, const hal::Matmul& m)
+BlasProblem::BlasProblem(const BlasPlan& p, const hal::SlopedMatmul& m)
     : plan(p),
       types(types_of(m)),
       by(alignments_of(p)),

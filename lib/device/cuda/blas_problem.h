@@ -22,7 +22,7 @@ struct BlasProblem {
   int64_t batches;
   uint32_t epilogue;
 
-  BlasProblem(const BlasPlan& plan, const hal::Matmul& p);
+  BlasProblem(const BlasPlan& plan, const hal::SlopedMatmul& p);
 };
 
 }  // namespace flambeau::cuda

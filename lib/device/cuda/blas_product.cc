@@ -28,7 +28,7 @@ bool blas_unsupported(int status) {
 }
 
 BlasProduct::BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasProblem& p,
-                         const hal::Matmul& m)
+                         const hal::SlopedMatmul& m)
     : f_(f),
       handle_(handle),
       swapped_(p.plan.swapped),
@@ -36,12 +36,15 @@ BlasProduct::BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasPr
       has_bias_(p.plan.bias),
       wide_(p.types.scale == lt::kReal64),
       by_(p.by),
-      vector_(vector_of(m)) {
+      vector_(vector_of(m)),
+      aux_(m.gelu_input.data) {
   blas_ok(f_.desc_create(desc_.out(), p.types.compute, p.types.scale), "creating a product");
   set(lt::kTransA, int32_t(p.plan.first.transposed));
   set(lt::kTransB, int32_t(p.plan.second.transposed));
   set(lt::kEpilogue, p.epilogue);
   if (vector_) set(lt::kBiasPointer, vector_);
+  if (aux_) set(lt::kAuxPointer, aux_);
+  if (aux_) set(lt::kAuxLd, m.gelu_input.row);
   lay_out(first_, p.plan.first, p);
   lay_out(second_, p.plan.second, p);
   lay_out(c_, p.plan.c, p);
@@ -95,17 +98,21 @@ const lt::Heuristic* BlasProduct::tune(const lt::Heuristic& fastest) {
   return &*fastest_;
 }
 
-int BlasProduct::run(const hal::Matmul& p, const lt::Heuristic& by, void* workspace,
+int BlasProduct::run(const hal::SlopedMatmul& p, const lt::Heuristic& by, void* workspace,
                      lt::NativeStream stream) {
   const void* const vector = vector_of(p);
-  if (!vector) return enqueue(p, by, workspace, stream);
+  if (!vector && !p.gelu_input.data) return enqueue(p, by, workspace, stream);
   const std::lock_guard lock(mutex_);
-  if (vector_ != vector) {
-    vector_ = nullptr;
-    set(lt::kBiasPointer, vector);
-    vector_ = vector;
-  }
+  point(lt::kBiasPointer, vector_, vector);
+  point(lt::kAuxPointer, aux_, p.gelu_input.data);
   return enqueue(p, by, workspace, stream);
+}
+
+void BlasProduct::point(int attribute, const void*& at, const void* to) {
+  if (at == to) return;
+  at = nullptr;  // where telling fails, the next call tells again
+  set(attribute, to);
+  at = to;
 }
 
 int BlasProduct::enqueue(const hal::Matmul& p, const lt::Heuristic& by, void* workspace,

@@ -1,6 +1,7 @@
 // A kind of product as cuBLASLt keeps it: descriptors, and the algorithm that it chose. Made once
 // and used by every product of the same key, since making and asking cost more than a small
-// product. Where a bias or sums lie is the one thing that changes, for which a call holds the lock.
+// product. Where a bias, sums or a GELU's input lie is all that changes, for which a call holds the
+// lock.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -42,7 +43,7 @@ class BlasProduct {
  public:
   // Asks for an algorithm, which may allocate in the middle of a capture.
   BlasProduct(const lt::Functions& f, lt::Handle handle, const BlasProblem& problem,
-              const hal::Matmul& first);
+              const hal::SlopedMatmul& first);
 
   // Null where cuBLASLt has no algorithm, or had one that then did not run here.
   const lt::Heuristic* algorithm() const {
@@ -57,7 +58,7 @@ class BlasProduct {
   const lt::Heuristic* tune(const lt::Heuristic& fastest);
 
   // Enqueues one product of this kind; the workspace is as large as the algorithm wants.
-  int run(const hal::Matmul& problem, const lt::Heuristic& by, void* workspace,
+  int run(const hal::SlopedMatmul& problem, const lt::Heuristic& by, void* workspace,
           lt::NativeStream stream);
 
  private:
@@ -69,6 +70,7 @@ class BlasProduct {
   const void* vector_of(const hal::Matmul& p) const {  // a bias that is read, sums that are written
     return p.row_sums ? p.row_sums : has_bias_ ? p.c.data : nullptr;
   }
+  void point(int attribute, const void*& at, const void* to);
   int enqueue(const hal::Matmul& p, const lt::Heuristic& by, void* workspace,
               lt::NativeStream stream) const;
 
@@ -83,7 +85,7 @@ class BlasProduct {
   std::atomic<const lt::Heuristic*> tuned_{nullptr};
   std::atomic<bool> given_up_{false};
   std::mutex mutex_;
-  const void* vector_ = nullptr;  // that the descriptor names
+  const void *vector_ = nullptr, *aux_ = nullptr;  // that the descriptor names
 };
 
 }  // namespace flambeau::cuda

@@ -44,7 +44,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  hal::Matmul redirected(hal::Matmul p) const {
+  hal::SlopedMatmul redirected(hal::SlopedMatmul p) const {
     if (p.c.data == p.out.data) p.c.data = out_.data;
     p.out.data = out_.data;
     if (p.row_sums) p.row_sums = sums_.data;
@@ -90,7 +90,7 @@ class Watch {
 };
 
 // Milliseconds of one product; none where the algorithm does not run here after all.
-std::optional<double> measured(Stream s, const hal::Matmul& p, BlasProduct& product,
+std::optional<double> measured(Stream s, const hal::SlopedMatmul& p, BlasProduct& product,
                                const lt::Heuristic& by) {
   const Workspace workspace(s, by.workspace, "matmul workspace");
   Watch watch(s);
@@ -120,14 +120,14 @@ std::string name_of_way(const lt::Heuristic& h) {
   return name;
 }
 
-tuning::Result kind_of(const hal::Matmul& p, int device) {
+tuning::Result kind_of(const hal::SlopedMatmul& p, int device) {
   std::string numbers;
   for (const int64_t v : key_of(p, device))
     numbers += (numbers.empty() ? "" : "_") + std::to_string(v);
   return {cat_text("GemmTunableOp_", name_of(p.dtype)), numbers, {}, 0};
 }
 
-const lt::Heuristic* fastest(Stream s, const hal::Matmul& p, BlasProduct& product,
+const lt::Heuristic* fastest(Stream s, const hal::SlopedMatmul& p, BlasProduct& product,
                              const std::vector<lt::Heuristic>& candidates, tuning::Result kind) {
   const Scratch scratch(s.device, p);
   const lt::Heuristic* best = nullptr;
@@ -145,7 +145,7 @@ const lt::Heuristic* fastest(Stream s, const hal::Matmul& p, BlasProduct& produc
 
 }  // namespace
 
-const lt::Heuristic* tuned_algorithm(Stream s, const hal::Matmul& p, BlasProduct& product) {
+const lt::Heuristic* tuned_algorithm(Stream s, const hal::SlopedMatmul& p, BlasProduct& product) {
   if (!product.algorithm() || (tuning::must_repeat && tuning::must_repeat()))
     return product.algorithm();
   if (const lt::Heuristic* known = product.tuned()) return known;

@@ -7,6 +7,6 @@ namespace flambeau::cuda {
 
 // The fastest algorithm for this kind of product: what is known of it, else measured now, which
 // waits for the stream. The library's own choice where neither may be.
-const lt::Heuristic* tuned_algorithm(Stream s, const hal::Matmul& p, BlasProduct& product);
+const lt::Heuristic* tuned_algorithm(Stream s, const hal::SlopedMatmul& p, BlasProduct& product);
 
 }  // namespace flambeau::cuda

@@ -278,6 +278,7 @@ hal::Table make_table() {
   t.error_text = [](int) { return last_text(); };
   t.kernel_column = [](int) { return KernelColumn::FLAM_KERNEL_COLUMN; };
   t.matmul = blas_matmul;
+  hal::sloped_matmul = blas_sloped_matmul;
   t.reading = reading;
   t.processes = processes;
   t.trace_start = trace_start;

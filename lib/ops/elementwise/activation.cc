@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "flambeau/activation.h"
 #include "flambeau/binary.h"
+#include "graph/receiver.h"
 #include "ops/fits.h"
 #include "ops/formula.h"
 
@@ -69,7 +72,43 @@ Tensor gelu_tanh_slope(T x) {
   return mul(add(one_plus(t), mul(mul(x, one_minus(mul(t, t))), inner_slope)), num(0.5));
 }
 
+Tensor gelu_tanh_gradient(T dy, T x) {
+  return fused(kGeluTanhSlope, {dy, x}, {}, [&] { return mul(dy, gelu_tanh_slope(x)); });
+}
+
 }  // namespace
+
+struct GeluTanhBackward {
+  Saved x;
+  std::optional<uint32_t> version;  // that was saved; none where hooks keep the value
+};
+
+}  // namespace flambeau::ops
+
+namespace flambeau {
+
+// The product that makes its gradient may do its part.
+template <> class NodeOf<ops::GeluTanhBackward> final : public GeluNode {
+ public:
+  explicit NodeOf(ops::GeluTanhBackward&& f) : f_(std::move(f)) {}
+  const char* name() const override { return "GeluBackward0"; }
+  Tensors apply(TensorsView dy) override {
+    if (!f_) fail_freed(name());
+    return {ops::gelu_tanh_gradient(dy[0], f_->x)};
+  }
+  void release_saved() override { f_.reset(); }
+  Tensor input() const override {
+    const bool at_hand = f_ && f_->version == f_->x.unchecked().version();
+    return at_hand ? f_->x.get() : Tensor();
+  }
+
+ private:
+  std::optional<ops::GeluTanhBackward> f_;
+};
+
+}  // namespace flambeau
+
+namespace flambeau::ops {
 
 Tensor relu(T input, Into into) {
   check_not_bool(input, "Boolean inputs not supported for relu");
@@ -107,8 +146,10 @@ Tensor gelu(T input, int32_t approximate, Into into) {
     return unit<"GeluBackward0">(op::gelu.to(into), kGelu, kGeluSlope, input,
                                  [](T dy, T x) { return mul(dy, gelu_slope(x)); });
   }
-  return unit<"GeluBackward0">(op::gelu.to(into), kGeluTanh, kGeluTanhSlope, input,
-                               [](T dy, T x) { return mul(dy, gelu_tanh_slope(x)); });
+  Call c{op::gelu.to(into), {input}};
+  GeluTanhBackward gradient{c.save(c[0]), {}};  // before an in-place form overwrites the operand
+  if (!modes.saved_hooks) gradient.version = c[0].version();
+  return c.track(c.map(kGeluTanh, {c[0]}, {}), std::move(gradient));
 }
 
 Tensor silu(T input, Into into) {

@@ -1,8 +1,10 @@
 // Matrix products. One recorded op, a product of (batches of) matrices with an optional addend,
 // carries all of them; vectors and shared right operands are brought to that form by views.
 #include "base/error.h"
+#include "graph/receiver.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/map/map.h"
+#include "kernels/product/gelu.h"
 #include "kernels/product/row_sums.h"
 #include "kernels/product/weight.h"
 #include "ops/call.h"
@@ -58,6 +60,26 @@ bool both_gradients(const Tensor& dy, const Tensor& x, Tensors& g) {
   return true;
 }
 
+// The gradient of what went into the gelu that made the input, where that gelu is all that gets it
+// and the product can make it in its pass: then the gelu has nothing left to do.
+Tensor through_gelu(const Tensor& dy, const Tensor& w) {
+  if (modes.grad || !receivers || dy.numel() == 0 || !product_takes_gelu(dy)) return {};
+  const auto* const gelu = dynamic_cast<const GeluNode*>(receivers->only(0));
+  const Tensor x = gelu ? gelu->input() : Tensor();
+  if (!x) return {};
+  const int64_t rows = dy.size(0), features = w.size(1);
+  const bool fits = x.numel() > 0 && x.numel() == rows * features && x.is_contiguous();
+  if (!fits || x.dtype() != dy.dtype() || x.device() != dy.device() || w.dtype() != dy.dtype())
+    return {};
+  const Op op{"linear_backward"};
+  const Call c{op, {dy, w, x}, Devices::exact};
+  const Tensor dx = flambeau::empty(Dims{rows, features}, dy.dtype(), dy.device());
+  const Tensor flat = alias(x, Dims{rows, features}, Dims{features, 1}, x.offset());
+  if (!run_gemm_with_gelu_slope(dx, dy, w, flat)) return {};
+  receivers->served(0);
+  return dx;
+}
+
 struct LinearBackward {
   Saved x, w;
   Dims bias;
@@ -65,7 +87,10 @@ struct LinearBackward {
   Tensors operator()(const Tensor& dy) const {
     const Tensor dy2 = as_rows(dy);
     Tensors g(3);
-    if (wanted(0)) g[0] = reshape(matmul(dy2, w), x.unchecked().sizes());
+    if (wanted(0)) {
+      const Tensor weight = w, through = through_gelu(dy2, weight);
+      g[0] = reshape(through ? through : matmul(dy2, weight), x.unchecked().sizes());
+    }
     if (wanted(1) && wanted(2) && bias.size() == 1 && both_gradients(dy2, as_rows(x), g)) return g;
     if (wanted(1)) g[1] = matmul(transpose(dy2, 0, 1), as_rows(x));
     if (wanted(2)) g[2] = sum_to(dy2, bias);

@@ -11,6 +11,7 @@
 // launches each.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -130,6 +131,12 @@ void add_up(const Product& p, int64_t k) {
   }
 }
 
+// Of cuBLASLt's GELU, x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+double gelu_slope(double x) {
+  const double a = std::sqrt(2 / M_PI), b = 0.044715, t = std::tanh(a * (x + b * x * x * x));
+  return 0.5 * (1 + t + x * (1 - t * t) * a * (1 + 3 * b * x * x));
+}
+
 void run(void*, const void* call) {
   const Product& p = *static_cast<const Product*>(call);
   const int64_t k = int64_t(p.desc.trans_a ? p.a.rows : p.a.cols);
@@ -147,7 +154,10 @@ void run(void*, const void* call) {
         double v = p.alpha * sum;
         if (p.beta != 0) v += p.beta * read(p.c_data, p.c.type, at(p.c, n, i, j));
         if (p.desc.epilogue & kBias) v += read(p.desc.bias, p.d.type, i);
-        if (p.desc.epilogue & kRelu) v = std::max(v, 0.0);
+        if (p.desc.epilogue == kGeluSlope)
+          v *= gelu_slope(read(p.desc.aux, p.d.type, j * p.desc.aux_ld + i));
+        else if (p.desc.epilogue & kRelu)
+          v = std::max(v, 0.0);
         write(p.d_data, p.d.type, at(p.d, n, i, j), v);
       }
   if (p.desc.epilogue & (kRowSums | kColumnSums)) add_up(p, k);
@@ -174,10 +184,11 @@ bool collect(const char* function, Handle handle, Desc desc, const Layout (&layo
   return wrong.empty();
 }
 
-// What an algorithm was chosen for: the alignments of a, b, c, d and of the bias, the problem, the
-// workspace; and its cost.
+// What an algorithm was chosen for: the alignments of a, b, c, d, of the bias and of the aux, the
+// problem, the workspace; and its cost.
 struct Chosen {
-  uint64_t aligned[5], problem, workspace, launches;
+  uint32_t aligned[6], unused[4];
+  uint64_t problem, workspace, launches;
 };
 static_assert(sizeof(Chosen) == sizeof(Algo));
 
@@ -186,16 +197,17 @@ bool overlap(const void* p, size_t bytes, const void* other, size_t others) {
   return at < from + others && from < at + bytes;
 }
 
-std::string misuse(const Problem& p, const Chosen& by, const void* const (&operands)[5],
+std::string misuse(const Problem& p, const Chosen& by, const void* const (&operands)[6],
                    const void* workspace, size_t bytes) {
   if (fingerprint(p) != by.problem) return "an algorithm for another problem";
-  const auto& [a, b, c, d, bias] = operands;
+  const auto& [a, b, c, d, bias, aux] = operands;
   if (d == a || d == b) return "d over an operand";
   if (d == c && p.c != p.d) return "d in place of c, laid out otherwise";
-  constexpr const char* names[] = {"a", "b", "c", "d", "the bias"};
-  const size_t sizes[] = {bytes_of(p.a), bytes_of(p.b), bytes_of(p.c), bytes_of(p.d),
-                          bytes_of_vector(p)};
-  for (int i = 0; i < (bias ? 5 : 4); ++i) {
+  constexpr const char* names[] = {"a", "b", "c", "d", "the bias", "the aux"};
+  const size_t sizes[] = {bytes_of(p.a), bytes_of(p.b),      bytes_of(p.c),
+                          bytes_of(p.d), bytes_of_vector(p), bytes_of_aux(p)};
+  for (int i = 0; i < 6; ++i) {
+    if (i > 3 && !operands[i]) continue;
     if (alignment(operands[i]) < by.aligned[i])
       return cat_text(names[i], " at ", operands[i], " is not aligned to ", by.aligned[i]);
     if (!standin_holds(operands[i], sizes[i]))
@@ -203,6 +215,8 @@ std::string misuse(const Problem& p, const Chosen& by, const void* const (&opera
   }
   for (int i = 0; sums(p) && i < 4; ++i)
     if (overlap(bias, sizes[4], operands[i], sizes[i])) return cat_text("sums over ", names[i]);
+  if (aux && overlap(aux, sizes[5], d, sizes[3])) return "d over the aux";
+  if (alignment(aux) < 16) return "an aux that is not aligned to 16 bytes";
   if (bytes < by.workspace) return cat_text("a workspace of ", bytes, " bytes");
   if (bytes && alignment(workspace) < kWorkspaceAligned) return "a workspace that is not aligned";
   if (bytes && !standin_holds(workspace, bytes)) return "a workspace that is not the device's";
@@ -258,6 +272,10 @@ SHOWN int cublasLtMatmulDescSetAttribute(Desc desc, int attribute, const void* v
       return set(__func__, d->epilogue, value, bytes);
     case kBiasPointer:
       return set(__func__, d->bias, value, bytes);
+    case kAuxPointer:
+      return set(__func__, d->aux, value, bytes);
+    case kAuxLd:
+      return set(__func__, d->aux_ld, value, bytes);
     default:
       return breach(__func__, cat_text("no attribute ", attribute));
   }
@@ -302,11 +320,14 @@ SHOWN int cublasLtMatmulAlgoGetHeuristic(Handle handle, Desc desc, Layout a, Lay
   if (!collect(__func__, handle, desc, {a, b, c, d}, call, p)) return kInvalid;
   const PreferenceTag* const wanted = live(__func__, preference);
   if (!wanted || asked < 1) return kInvalid;
-  if (told("none") || (sums(p) && (p.d.type == kReal64 || p.d.batches > 1))) return kNotSupported;
+  const bool beside = sums(p) || p.desc.epilogue == kGeluSlope;
+  if (told("none") || (beside && p.d.type == kReal64)) return kNotSupported;
+  if (sums(p) && p.d.batches > 1) return kNotSupported;
   if (call.error) return meaning(call);
   Chosen chosen{};
   std::copy_n(wanted->aligned, 4, chosen.aligned);
-  chosen.aligned[4] = std::min<uint64_t>(alignment(p.desc.bias), 256);
+  chosen.aligned[4] = uint32_t(std::min<uint64_t>(alignment(p.desc.bias), 256));
+  chosen.aligned[5] = uint32_t(std::min<uint64_t>(alignment(p.desc.aux), 256));
   chosen.problem = fingerprint(p);
   chosen.workspace = std::min<size_t>(wanted->workspace, 4096);
   for (const uint64_t launches : costs()) {
@@ -327,8 +348,8 @@ SHOWN int cublasLtMatmul(Handle handle, Desc desc, const void* alpha, const void
   Problem p;
   if (!collect(__func__, handle, desc, {a_layout, b_layout, c_layout, d_layout}, entered, p))
     return kInvalid;
-  const std::string wrong =
-      misuse(p, std::bit_cast<Chosen>(*algo), {a, b, c, d, p.desc.bias}, workspace, bytes);
+  const std::string wrong = misuse(p, std::bit_cast<Chosen>(*algo),
+                                   {a, b, c, d, p.desc.bias, p.desc.aux}, workspace, bytes);
   if (!wrong.empty()) return breach(__func__, wrong);
   if (told("fails")) return kExecutionFailed;
   if (told("arch")) return kArchMismatch;
@@ -344,6 +365,7 @@ SHOWN int cublasLtMatmul(Handle handle, Desc desc, const void* alpha, const void
                                     {c, call.beta != 0 ? bytes_of(p.c) : 0, 0},
                                     {d, bytes_of(p.d), 1},
                                     {bias, bytes_of_vector(p), sums(p)},
+                                    {p.desc.aux, bytes_of_aux(p), 0},
                                     {workspace, bytes, 1}};
   for (uint64_t i = 1; i < std::bit_cast<Chosen>(*algo).launches; ++i)
     standin_enqueues(stream, "cublasLtMatmul", [](void*, const void*) {}, nullptr, 0, nullptr, 0);

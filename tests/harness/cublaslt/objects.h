@@ -21,7 +21,8 @@ struct DescTag {
   int compute, scale;
   int32_t trans_a = 0, trans_b = 0;
   uint32_t epilogue = kPlain;
-  const void* bias = nullptr;
+  const void *bias = nullptr, *aux = nullptr;
+  int64_t aux_ld = 0;
 };
 struct LayoutTag {
   static constexpr const char* kKind = "layout";

@@ -18,6 +18,7 @@ uint64_t fingerprint(const Problem& p);  // of all but the bias' address
 
 bool sums(const Problem& p);               // over k, of a's rows or of b's columns
 size_t bytes_of_vector(const Problem& p);  // of the bias or of the sums
+size_t bytes_of_aux(const Problem& p);
 size_t bytes_of(int type);
 // From the first to the last element that is read or written.
 size_t bytes_of(const flambeau::cuda::lt::LayoutTag& l);
