@@ -20,12 +20,12 @@ Tensors gradients(TensorsView params) {
 
 // The norm of all gradients: the norm of their norms, on the first one's device.
 Tensor total_norm(TensorsView grads, double p) {
-  const Tensor norms =
-      flambeau::empty(Dims{int64_t(grads.size())}, grads[0].dtype(), grads[0].device());
-  for (size_t i = 0; i < grads.size(); ++i) {
-    ops::copy_(ops::select(norms, 0, int64_t(i)), ops::norm(grads[i], p));
+  Tensors norms;
+  for (const Tensor& g : grads) {
+    const Tensor norm = ops::to_device(ops::norm(g, p), grads[0].device(), false);
+    norms.push_back(ops::to_dtype(norm, grads[0].dtype()));
   }
-  return ops::norm(norms, p);
+  return ops::norm(ops::stack(norms, 0), p);  // side by side in one launch
 }
 
 }  // namespace

@@ -218,16 +218,20 @@ struct LayerNormBackward {
     const Dims flat{rows, n};
     const Tensor dy2 = contiguous(reshape(dy, flat)), x2 = contiguous(reshape(input, flat));
     const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
-    Tensor dx = flambeau::empty(flat, dy.dtype(), dy.device());
+    // Whole, and not views of something flat: a leaf takes its gradient only where it has it alone.
     Tensors g(3);
+    g[0] = flambeau::empty(input.sizes(), dy.dtype(), dy.device());
     for (size_t i : {size_t(1), size_t(2)}) {
-      if (wanted(i)) g[i] = flambeau::empty(Dims{n}, dy.dtype(), dy.device());
+      if (wanted(i)) g[i] = flambeau::empty(normalized, dy.dtype(), dy.device());
     }
+    const auto as = [](const Tensor& t, const Dims& sizes) {
+      return t ? alias(t, sizes, contiguous_strides(sizes), t.offset()) : t;
+    };
+    const Tensor dx = as(g[0], flat), dw = as(g[1], Dims{n}), db = as(g[2], Dims{n});
     run_row(op::layer_norm, kLayerNormBackward, dy.dtype(), 1,
-            {out_row(dx), out_total(g[1]), out_total(g[2], dy2), row(dy2), row(x2), each(r),
-             shared(w1), each(mu)});
-    g[0] = reshape(dx, input.sizes());
-    return shaped_like_weight(std::move(g));
+            {out_row(dx), out_total(dw), out_total(db, dy2), row(dy2), row(x2), each(r), shared(w1),
+             each(mu)});
+    return g;
   }
 
   Tensors differentiable(const Tensor& dy) const {
@@ -246,10 +250,6 @@ struct LayerNormBackward {
     g[0] = reshape(mul(sub(sub(scaled, from_mean), from_var), r), dy.sizes());
     if (wanted(1)) g[1] = sum(mul(g_out, xhat), batch_dim);
     if (wanted(2)) g[2] = sum(g_out, batch_dim);
-    return shaped_like_weight(std::move(g));
-  }
-
-  Tensors shaped_like_weight(Tensors g) const {
     for (size_t i : {size_t(1), size_t(2)}) {
       if (g[i]) g[i] = reshape(g[i], normalized);
     }

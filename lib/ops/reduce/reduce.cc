@@ -116,6 +116,9 @@ Tensor sum_to(const Tensor& x, DimsView sizes) {
     if (d < shift || (sizes[d - shift] == 1 && x.sizes()[d] != 1)) dims.push_back(int64_t(d));
   }
   if (dims.empty()) return reshape(x, sizes);
+  // No view where leading dimensions alone go: a leaf keeps its gradient without a copy only if
+  // nobody else has it.
+  if (size_t(dims.back()) < shift) return sum(x, dims, false, x.dtype());
   return reshape(sum(x, dims, true, x.dtype()), sizes);
 }
 
