@@ -43,7 +43,7 @@ class Net:
 
     def __init__(self, device, dtype, rounded=None):
         def there(t):
-            return t.to(rounded or dtype).to(device, dtype)
+            return t.detach().to(rounded or dtype).to(device, dtype)
 
         self.leaves = [there(t).requires_grad_() for t in OPERANDS]
         self.dy = there(DY)

@@ -5,13 +5,14 @@
 
 #include "base/error.h"
 #include "kernels/map/map.h"
+#include "kernels/optimizer/clip.h"
 
 namespace flambeau {
 
 constinit Kernel kSgd{"SGD"}, kAdam{"Adam"}, kRmsProp{"RMSprop"}, kAdagrad{"Adagrad"},
     kAdadelta{"Adadelta"}, kAdamax{"Adamax"}, kNadam{"NAdam"}, kRadam{"RAdam"}, kAsgd{"ASGD"},
     kRprop{"Rprop"}, kCountSteps{"step"}, kCountNadam{"step"}, kCountAsgd{"step"},
-    kUnscaleList{"unscale"};
+    kUnscaleList{"unscale"}, kScaleList{"mul"};
 
 const UpdateRule kSgdRule{&kSgd}, kAdamRule{&kAdam, &kCountSteps},
     kRmsPropRule{&kRmsProp, &kCountSteps}, kAdagradRule{&kAdagrad, &kCountSteps},
@@ -189,6 +190,22 @@ void run_unscale(const char* op, TensorsView tensors, const Tensor& scale, const
     entry.numel = t.numel();
     const Access accesses[] = {writes(t), writes(marks[i])};
     t.writes().add(op);
+    launches.add(t, entry, accesses);
+  }
+  launches.flush();
+}
+
+void run_scale(const char* op, TensorsView tensors, const Tensor& factor) {
+  ListArgs a{};
+  a.grad_scale = cell_of(op, factor);
+  Launches launches(op, kScaleList, a);
+  launches.read(factor);
+  for (const Tensor& t : tensors) {
+    ListEntry entry{};
+    entry.param = static_cast<char*>(t.data());
+    entry.numel = t.numel();
+    const Access accesses[] = {writes(t)};
+    t.writes().add(op, "_");
     launches.add(t, entry, accesses);
   }
   launches.flush();

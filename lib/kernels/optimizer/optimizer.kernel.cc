@@ -1,4 +1,5 @@
-// Gradient descent, Adam and unscaling of gradients, one element at a time.
+// Gradient descent, Adam, unscaling and scaling of gradients, one element at a time.
+#include "kernels/optimizer/clip.h"
 #include "kernels/optimizer/optimizer_loop.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -76,9 +77,21 @@ template <class T> struct UnscaleList {
   }
 };
 
+template <class T> struct ScaleList {
+  Compute<T> factor;
+
+  FLAM_FN ScaleList(const ListArgs& a, const ListEntry&) : factor(Compute<T>(*a.grad_scale)) {}
+
+  FLAM_FN int update(const Values<T>& at, int64_t i) const {
+    at.param[i] = narrow<T>(load(at.param + i) * factor);
+    return 0;
+  }
+};
+
 [[maybe_unused]] static const bool registered_optimizers =
     register_list<Sgd>(kSgd, FloatTypes{}) && register_list<Adam>(kAdam, FloatTypes{}) &&
     register_list<UnscaleList>(kUnscaleList, FloatTypes{}) &&
+    register_list<ScaleList>(kScaleList, FloatTypes{}) &&
     register_count<CountSteps>(kCountSteps, FloatTypes{});
 
 }  // namespace flambeau::FLAM_TARGET
