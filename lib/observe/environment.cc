@@ -36,6 +36,7 @@ constexpr Variable kVariables[] = {
     {"FLAMBEAU_TRACK_HANDLES", "records where handles are made"},
     {"FLAMBEAU_CHECK", "handles: looks every handle up; handles,stop: stops at a wrong one"},
     {"FLAMBEAU_JOB_KEY", "by which the processes of a job know each other", true},
+    {"FLAMBEAU_ROUND", "which meeting of nodes that come and go"},
     {"FLAMBEAU_LIB_DIR", "where Rust links the library from"},
     {"FLAMBEAU_TEST_TORCH", "a Python that has PyTorch, for tests"},
     {"FLAMBEAU_BENCH_TORCH", "a Python that has PyTorch, for benchmarks"},

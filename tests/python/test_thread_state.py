@@ -279,7 +279,7 @@ TEXT = "a text that was asked for last"
 CALLBACK = "of the callback that runs, which returns before its thread ends"
 # Variables of the library's threads that stay behind, and why.
 STAYS = {
-    **dict.fromkeys("current_pass walks_open unpacked_values t_computes".split(), PASS),
+    **dict.fromkeys("current_pass receivers walks_open unpacked_values t_computes".split(), PASS),
     **dict.fromkeys("t_at_end t_pooled t_front".split(), MEMORY),
     **dict.fromkeys("text t_text".split(), TEXT),
     **dict.fromkeys(
