@@ -191,6 +191,23 @@ def test_every_device_takes_the_same_way(device):
     assert torch.allclose(L.pinv(there).cpu() @ p, EYE, atol=1e-3)
 
 
+@pytest.mark.parametrize("uplo", "LU")
+def test_of_symmetric_matrices_one_triangle_is_read(device, uplo):
+    a = torch.tensor([[2.0, float("nan")], [1.0, 2.0]], device=device)
+    given = a if uplo == "L" else a.T
+    assert torch.allclose(L.eigvalsh(given, UPLO=uplo).cpu(), torch.tensor([1.0, 3.0]))
+    values, vectors = L.eigh(given, UPLO=uplo)
+    assert values.isfinite().all() and vectors.isfinite().all()
+    with pytest.raises(RuntimeError, match="failed to converge"):
+        L.eigvalsh(given, UPLO="U" if uplo == "L" else "L")
+
+
+def test_gradients_of_singular_determinants_do_not_depend_on_the_greatest_entry(device):
+    a = torch.diag(torch.tensor([1e6, 1.0, 0.0], device=device)).requires_grad_()
+    L.det(a).backward()
+    assert torch.allclose(a.grad.cpu(), torch.diag(torch.tensor([0.0, 0.0, 1e6])), atol=1)
+
+
 @pytest.mark.parametrize("name", ["det", "slogdet", "logdet"])
 def test_a_written_operand_of_a_determinant_is_found(name):
     x = torch.eye(3, requires_grad=True) * 2

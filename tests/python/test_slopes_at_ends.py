@@ -85,6 +85,14 @@ def test_second_slopes_of_units_are_0_where_they_are_straight(torch, device, nam
     assert bent == 0.0 if weight == 0 else bent > 0.3
 
 
+def test_celu_of_a_negative_alpha_is_as_steep_in_a_graph(torch, device):
+    x = torch.tensor([-2.0, 1.0], device=device, requires_grad=True)
+    y = torch.nn.functional.celu(x, -1).sum()
+    for kept in (True, False):
+        (got,) = torch.autograd.grad(y, x, create_graph=kept, retain_graph=True)
+        assert got.tolist() == pytest.approx([math.exp(2), 1.0], rel=1e-5)
+
+
 NUMBERS = {
     "rpow": (lambda t, x: 0.3**x, lambda x: math.log(0.3) * 0.3**x),
     "rpow of a whole number": (lambda t, x: 3**x, lambda x: math.log(3) * 3**x),

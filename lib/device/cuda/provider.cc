@@ -278,7 +278,6 @@ hal::Table make_table() {
   t.error_text = [](int) { return last_text(); };
   t.kernel_column = [](int) { return KernelColumn::FLAM_KERNEL_COLUMN; };
   t.matmul = blas_matmul;
-  hal::sloped_matmul = blas_sloped_matmul;
   t.reading = reading;
   t.processes = processes;
   t.trace_start = trace_start;
@@ -298,8 +297,8 @@ Status with_device(int device, void (*run)(void*), void* user) {
   return on_device(device, [&] { return run(user), cudaSuccess; });
 }
 
-[[maybe_unused]] const bool entered =
-    (hal::cuda_table = table, hal::with_cuda_device = with_device, true);
+[[maybe_unused]] const bool entered = (hal::cuda_table = table, hal::with_cuda_device = with_device,
+                                       hal::sloped_matmul = blas_sloped_matmul, true);
 
 }  // namespace
 }  // namespace flambeau::cuda

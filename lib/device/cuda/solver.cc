@@ -302,6 +302,7 @@ Status factor(int device, Stream s, const hal::Factor& p) {
     if (!failure.made_nothing || failure.meaning() != Status::out_of_memory || captured)
       return failed_with(failure);
   }
+  (void)cudaGetLastError();  // of what found no memory: the next launch would fail for it
   allocator_of(s.device).empty_cache();
   try {
     return run(s, p);

@@ -62,6 +62,7 @@ void run(Device d, const Factor& problem) {
   const probe::Launch mark(d, nullptr);
   const hal::Status status = attempt(d, problem);
   if (status != hal::Status::ok) hal::raise(d, "a factorization of matrices", status);
+  wait_where_launches_block(current_stream(d));
 }
 
 Factor listed(FactorKind kind, const Tensor& a, const Tensor& addresses) {

@@ -129,7 +129,8 @@ void choose_blocks(FoldArgs& a, int64_t element, bool cpu) {
   const int64_t least = std::max<int64_t>(64, (cpu ? 16384 : 4096) / width),
                 wanted = cpu ? 64 : 1024;
   const int64_t fewest = 1 + (a.count >> 31);  // so that a piece's terms are counted in 32 bits
-  a.blocks = std::clamp<int64_t>(std::min(wanted / units, a.count / least), fewest, 1024);
+  a.blocks = std::clamp<int64_t>(std::min(wanted / units, a.count / least), fewest,
+                                 std::max<int64_t>(fewest, 1024));
   const int64_t run = cpu ? walked_run(a, element) : 1;
   if (run > 1) a.blocks = std::clamp<int64_t>(a.count / run, 1, 1024);
   a.block = (a.count + a.blocks * run - 1) / (a.blocks * run) * run;

@@ -42,7 +42,7 @@ Tensor elu_family(Form op, T input, double alpha, double scale, double inner) {
   return unit<N>(op, kElu, kEluSlope, input,
                  [=](T dy, T x) {
                    // Limited: where it is not taken, an infinite power would make its slope NaN.
-                   const Tensor power = exp(clamp_max(mul(x, num(inner)), zero()));
+                   const Tensor power = exp(mul(clamp_max(x, zero()), num(inner)));
                    const Tensor below = mul(power, num(alpha * scale * inner));
                    return mul(dy, where(gt(x, zero()), num(scale), below));
                  },

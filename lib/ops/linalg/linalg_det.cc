@@ -68,14 +68,14 @@ Tensor inverse_transposed(const Lu& lu) {
   return made;
 }
 
-// Pivots of 0 become as small as rounding makes others: cofactors are polynomials of the entries,
-// so those of a neighbour are near, and that one has an inverse.
+// Pivots of 0 become as small as rounding makes the least of the others: cofactors are polynomials
+// of the entries, so those of a neighbour are near, and that one has an inverse.
 void lift_zero_pivots(const Lu& lu) {
   if (lu.lu.numel() == 0) return;
   const Tensor u = diagonal(lu.lu, 0, -2, -1);
-  const Tensor greatest = amax(abs(u), Dims{-1}, true);
-  const Tensor scale = where(gt(greatest, num(0.0)), greatest, num(1.0));
   const Tensor zero = eq(u, num(0.0));
+  const Tensor least = amin(where(zero, num(double(INFINITY)), abs(u)), Dims{-1}, true);
+  const Tensor scale = where(isinf(least), num(1.0), least);
   run_cast(u, where(zero, mul(scale, num(epsilon_of(lu.lu.dtype()))), u));
 }
 
