@@ -155,3 +155,36 @@ def test_one_argument_for_all_examples_is_not_written(torch, x, write):
     only = torch.ones(4, device=x.device)
     torch.func.vmap(func, in_dims=(None, 0))(only, x[:1])
     assert only.equal(getattr(torch.ones(4, device=x.device), write)(x[0]))
+
+
+def test_an_expanded_argument_is_one_for_all_examples(torch, x):
+    """As the message advises: a copy for each example may be written, what expand() makes not."""
+    one = torch.ones(4, device=x.device)
+    with pytest.raises(RuntimeError, match="examples share their memory.*clone()"):
+        torch.vmap(torch.Tensor.add_)(one.expand(3, 4), x)
+    with pytest.raises(RuntimeError, match="examples share their memory"):
+        torch.vmap(torch.Tensor.add_, in_dims=(1, 0))(one[:, None].expand(4, 3), x)
+    one.fill_(1)
+    assert torch.vmap(torch.Tensor.add_)(one.expand(3, *one.shape).clone(), x).equal(1 + x)
+    assert torch.vmap(torch.add)(one.expand(3, 4), x).equal(1 + x)
+
+
+def test_an_argument_with_a_name_is_one_for_all_examples(torch, x):
+    def func(b, *, state):
+        return state["a"].add_(b)
+
+    state = {"a": torch.ones(4, device=x.device)}
+    with pytest.raises(RuntimeError, match="writes in place to an argument that is given by its"):
+        torch.vmap(func)(x, state=state)
+    torch.vmap(func)(x[:1], state=state)
+
+
+def test_views_of_one_tensor_may_be_written_and_read(torch, device):
+    """Their writes are counted together; what matters is whether the one for all has changed."""
+    base = torch.ones(2, 3, 4, device=device)
+    base[1, 0, 0] = float("nan")
+    got = torch.vmap(torch.Tensor.add_, in_dims=(0, None))(base[0], base[1, 1])
+    assert got.tolist() == [[2.0] * 4] * 3 and base[1, 1].tolist() == [1.0] * 4
+    torch.vmap(lambda a, b: a.mul_(2), in_dims=(0, None))(base[0], base[1, 0])
+    with pytest.raises(RuntimeError, match="argument whose in_dim is None"):
+        torch.vmap(torch.Tensor.add_, in_dims=(0, None))(base[1], base[1, 0])

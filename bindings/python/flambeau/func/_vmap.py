@@ -9,6 +9,7 @@ from functools import wraps
 
 from .._gen import api, ops
 from .._tensor import PASSES, Tensor
+from .._types import NAMES
 from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 
@@ -38,22 +39,63 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         size = _batch_size(leaves, dims)
         slices = [leaf if d is None else leaf.unbind(d) for leaf, d in zip(leaves, dims)]
         draws = _Draws(randomness, leaves)
-        shared = [leaf for leaf, d in zip(leaves, dims) if d is None and isinstance(leaf, Tensor)]
-        versions = [t._version for t in shared]
+        shared = _Shared(leaves, dims, kwargs)
         results = []
         for i in range(size):
             own = [s if d is None else s[i] for s, d in zip(slices, dims)]
             with _graphs_kept(i < size - 1):
                 results.append(draws.watch(func, tree_unflatten(own, spec), kwargs))
-            if size > 1 and versions != [t._version for t in shared]:
-                raise RuntimeError(
-                    f"vmap({name}, ...): `{name}` writes in place to an argument whose in_dim is "
-                    "None: there is one of it, which the next example would find changed. Use the "
-                    "operation that is not in place, or map that argument, too: x.expand(...)"
-                )
+            if size > 1:
+                shared.check(name)
         return _stacked(results, out_dims, name)
 
     return mapped
+
+
+class _Shared:
+    """The arguments of which there is one for all examples: none may be written, because the next
+    example would find it changed."""
+
+    def __init__(self, leaves, dims, kwargs):
+        kinds = [
+            *zip(leaves, map(self._kind, leaves, dims)),
+            *((leaf, "that is given by its name") for leaf in tree_leaves(kwargs)),
+        ]
+        own = {_memory(leaf) for leaf, kind in kinds if kind is None} - {None}
+        # A view of the memory of a mapped argument counts its writes, too: its values tell more.
+        self._kept = [
+            (t, kind, t._version, t.detach().clone() if _memory(t) in own else None)
+            for t, kind in kinds
+            if kind is not None and isinstance(t, Tensor)
+        ]
+
+    @staticmethod
+    def _kind(leaf, d):
+        if d is None:
+            return "whose in_dim is None"
+        one = leaf.stride(d) == 0 and leaf.shape[d] > 1
+        return "whose examples share their memory, as those of expand() do" if one else None
+
+    def check(self, name):
+        for t, kind, version, before in self._kept:
+            if t._version == version or before is not None and _equal_bytes(t, before):
+                continue
+            raise RuntimeError(
+                f"vmap({name}, ...): `{name}` writes in place to an argument {kind}: there is one "
+                "of it, which the next example would find changed. Use the operation that is not "
+                "in place, or map a copy for each example: x.expand(n, *x.shape).clone()"
+            )
+
+
+def _memory(leaf):
+    """Which memory a tensor is in; None where it has none."""
+    return leaf.untyped_storage().data_ptr() or None if isinstance(leaf, Tensor) else None
+
+
+def _equal_bytes(one, other):
+    """Whether two tensors hold the same, NaN included."""
+    parts = (t.detach().contiguous().flatten().view(NAMES["uint8"]) for t in (one, other))
+    return next(parts).equal(next(parts))
 
 
 @contextmanager
