@@ -374,3 +374,28 @@ def test_bytes_of_another_encoding_are_refused(torch, tmp_path):
     torch.save({"x": Unpacked()}, path)
     with pytest.raises(pickle.UnpicklingError, match="'zip', not latin1"):
         torch.load(path, weights_only=True)
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_bytes_of_all_protocols_need_no_trust(torch, tmp_path, protocol):
+    path, values = tmp_path / "bytes.pt", [b"", b"a\xff", bytearray(), bytearray(b"b\xff")]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("bytes/data.pkl", pickle.dumps(values, protocol))
+    found = torch.load(path, weights_only=True)
+    assert found == values and list(map(type, found)) == list(map(type, values))
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+@pytest.mark.parametrize("arguments", [(1 << 20,), ([1, 2],), ("ab", "utf-7"), ("ab",)])
+def test_a_number_of_bytes_is_not_asked_for_by_a_file(torch, tmp_path, kind, arguments):
+    class Asks:
+        def __reduce__(self):
+            return kind, arguments
+
+    path = tmp_path / "asks.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("asks/data.pkl", pickle.dumps(Asks(), 2))
+    with pytest.raises(
+        pickle.UnpicklingError, match=f"{kind.__name__} of an object of type .*latin-1"
+    ):
+        torch.load(path, weights_only=True)

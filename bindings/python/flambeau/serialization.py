@@ -223,6 +223,24 @@ def _encoded(text, encoding):
     return text.encode("latin1")
 
 
+def _holder_of_bytes(kind):
+    """`bytes` or `bytearray` of data, as pickles make them; of a number they would ask for as much
+    memory, however small the file is."""
+
+    def made(data=b"", encoding=None):
+        if isinstance(data, str) and encoding in ("latin-1", "latin1"):
+            return kind(data, encoding)
+        if not isinstance(data, (bytes, bytearray)) or encoding is not None:
+            raise pickle.UnpicklingError(
+                f"Weights only load failed. {kind.__name__} of an object of type "
+                f"{type(data).__name__} (encoding={encoding!r}): expected bytes, or a text in "
+                "latin-1"
+            )
+        return kind(data)
+
+    return made
+
+
 def _allowed():
     """The globals that a file may name, as (module, name) -> what to use."""
     from .nn.parameter import Parameter
@@ -240,13 +258,11 @@ def _allowed():
         ("torch", "device"): device_type,
         ("torch.storage", "UntypedStorage"): UntypedStorage,
         ("_codecs", "encode"): _encoded,
-        ("builtins", "bytearray"): bytearray,
-        ("__builtin__", "bytearray"): bytearray,
-        ("builtins", "complex"): complex,
-        ("__builtin__", "complex"): complex,
-        ("builtins", "set"): set,
-        ("__builtin__", "set"): set,
     }
+    values = {"complex": complex, "set": set}
+    values.update((kind.__name__, _holder_of_bytes(kind)) for kind in (bytes, bytearray))
+    for name, value in values.items():  # of Python 3 and, in pickles of protocol 2, of Python 2
+        found["builtins", name] = found["__builtin__", name] = value
     found.update((("collections", c.__name__), c) for c in (OrderedDict, Counter, defaultdict))
     for d in DTYPES:
         found["torch", d._name] = d
