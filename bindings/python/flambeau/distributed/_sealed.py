@@ -46,15 +46,18 @@ def _seal(group, call, sender, data):
     return made.digest()
 
 
+def pickled(kind, obj):
+    """An object's bytes, where it can be sent."""
+    data = pickle.dumps(obj)
+    if len(data) > _MOST - _SEAL:
+        raise ValueError(f"{kind}: an object of {len(data)} bytes is larger than {_MOST - _SEAL}")
+    return data
+
+
 def sealed(group, kind, objects):
     """The name of the call by which this rank sends objects, and the bytes of each. Objects that
     cannot be sent are no call."""
-    pickles = [pickle.dumps(obj) for obj in objects]
-    for data in pickles:
-        if len(data) > _MOST - _SEAL:
-            raise ValueError(
-                f"{kind}: an object of {len(data)} bytes is larger than {_MOST - _SEAL}"
-            )
+    pickles = [pickled(kind, obj) for obj in objects]
     call = call_of(group, kind)
     return call, [_seal(group, call, group._rank, data) + data for data in pickles]
 

@@ -1,11 +1,13 @@
 """`torch.distributed.collective_utils`: values that one rank or each has or computes, handed to
-all; where one of them fails all raise, so that none waits for it."""
+all; where one of them fails, or has what cannot be sent, all raise, so that none waits for it."""
 
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
 from ._group import get_world_size
 from ._objects import all_gather_object, broadcast_object_list
+from ._sealed import pickled
 
 __all__ = ["SyncPayload", "all_gather", "all_gather_object_enforce_type", "broadcast"]
 
@@ -20,13 +22,26 @@ class SyncPayload:
     exception: Exception | None = None
 
 
-def _computed(data_or_fn, stage_name, success=True):
-    if not callable(data_or_fn):
-        return SyncPayload(stage_name, success, data_or_fn)
+def _computed(data_or_fn, stage_name, pg, success=True):
+    mine = SyncPayload(stage_name, success, data_or_fn)
+    if callable(data_or_fn):
+        try:
+            mine.payload = data_or_fn()
+        except Exception as problem:  # raised on all ranks
+            mine = SyncPayload(stage_name, False, None, problem)
+    return mine if pg is None else _sendable(mine)
+
+
+def _sendable(mine):
+    """What other ranks can be told: where this rank alone found that they cannot, they would wait
+    for it, and where they alone did, it would go on without them."""
     try:
-        return SyncPayload(stage_name, success, data_or_fn())
-    except Exception as problem:  # raised on all ranks
-        return SyncPayload(stage_name, False, None, problem)
+        pickle.loads(pickled("collective_utils", mine))
+        return mine
+    except Exception as problem:
+        why = mine.exception or problem
+        text = f"{type(why).__name__}: {why}"
+        return SyncPayload(mine.stage_name, False, None, RuntimeError(text))
 
 
 def broadcast(data_or_fn, *, success=True, stage_name=None, rank=0, pg=None):
@@ -37,7 +52,7 @@ def broadcast(data_or_fn, *, success=True, stage_name=None, rank=0, pg=None):
         raise AssertionError("Data or Function is expected to be None if not successful")
     mine = SyncPayload(stage_name, success, None)
     if (0 if pg is None else pg.rank()) == rank:
-        mine = _computed(data_or_fn, stage_name, success)
+        mine = _computed(data_or_fn, stage_name, pg, success)
     if pg is not None:
         told = [mine]
         broadcast_object_list(told, group=pg, group_src=rank)
@@ -52,7 +67,7 @@ def broadcast(data_or_fn, *, success=True, stage_name=None, rank=0, pg=None):
 def all_gather(data_or_fn, stage_name=None, pg=None):
     """The values of all ranks of `pg`, or what their functions return. RuntimeError on all of them
     where one raises, or is at another stage."""
-    mine = _computed(data_or_fn, stage_name)
+    mine = _computed(data_or_fn, stage_name, pg)
     if pg is None:
         if mine.success:
             return [mine.payload]
