@@ -34,8 +34,9 @@ class PrefixStore final : public Store {
   int64_t num_keys() override { return store_->num_keys(); }
   Keys list_keys() override {
     Keys own;
+    const std::string start = inner("");
     for (const std::string& key : store_->list_keys())
-      if (key.starts_with(inner(""))) own.push_back(key.substr(prefix_.size() + 1));
+      if (key.starts_with(start)) own.push_back(key.substr(start.size()));
     return own;
   }
   void will(const std::string& key, const std::string& value) override {

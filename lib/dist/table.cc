@@ -66,6 +66,12 @@ Keys Table::keys() const {
   return all;
 }
 
+size_t Table::key_list_bytes() const {
+  size_t sum = 0;
+  for (const auto& [key, value] : values_) sum += sizeof(uint32_t) + key.size();
+  return sum;
+}
+
 size_t Table::missing(const Keys& keys, size_t from) const {
   size_t i = from;
   while (i < keys.size() && find(keys[i])) ++i;

@@ -24,7 +24,8 @@ class Table {
                           const std::string& desired);
   bool remove(const std::string& key) { return values_.erase(key) > 0; }
   int64_t size() const { return int64_t(values_.size()); }
-  Keys keys() const;  // in order
+  Keys keys() const;              // in order
+  size_t key_list_bytes() const;  // of key_list(keys())
   // The index of the first key from `from` on that is not there; as many as there are keys if none.
   size_t missing(const Keys& keys, size_t from = 0) const;
 

@@ -46,9 +46,7 @@ void TcpServer::handle(Connection& c, Message& request) {
       reply.number = table_.size();
       break;
     case Op::list_keys:
-      reply.values[0] = key_list(table_.keys());
-      if (reply.values[0].size() > kMaxValue)
-        reply = {Op::refused, request.id, 0, {}, {"store: too many keys to list"}};
+      list_keys(reply);
       break;
     case Op::remove:
       reply.number = table_.remove(request.keys[0]);
@@ -75,6 +73,18 @@ void TcpServer::handle(Connection& c, Message& request) {
       return drop(c);  // answers are the server's
   }
   answer(c, reply);
+}
+
+// Keys that are too many are found before they are copied: this thread serves all workers.
+void TcpServer::list_keys(Message& reply) {
+  if (table_.key_list_bytes() <= kMaxValue) {
+    reply.values[0] = key_list(table_.keys());
+    return;
+  }
+  const std::string problem =
+      cat_text("store: list_keys of ", table_.size(), " keys, more than ", kMaxValue,
+               " bytes; num_keys counts them, check asks for named ones");
+  reply = {Op::refused, reply.id, 0, {}, {problem}};
 }
 
 void TcpServer::change(Message& request, Message& reply) {

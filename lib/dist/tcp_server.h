@@ -62,6 +62,7 @@ class TcpServer {
   void handle_messages(Connection& c);
   void greet(Connection& c, const Message& hello);
   void handle(Connection& c, Message& request);
+  void list_keys(Message& reply);
   void change(Message& request, Message& reply);
   void park(Connection& c, Message& request);
   void resume(Connection& c);  // answers what is parked where all its keys are there

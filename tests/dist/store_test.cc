@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "dist/table.h"
 
 namespace flambeau::dist {
 namespace {
@@ -372,6 +373,21 @@ TEST(TcpStore, AnotherJobsKeyIsRefused) {
     EXPECT_NE(text.find("belongs to another job"), std::string::npos) << text;
   }
   store->set("k", "1");
+}
+
+TEST(TcpStore, TooManyKeysToList) {
+  const Ref<Store> server = tcp_store(tcp());
+  const size_t most = kMaxValue / (sizeof(uint32_t) + kMaxKey);
+  for (size_t i = 0; i <= most; ++i) {
+    std::string key = std::to_string(i);
+    server->set(key.append(kMaxKey - key.size(), 'k'), "");
+  }
+  const std::string text = text_of([&] { server->list_keys(); });
+  EXPECT_NE(text.find("list_keys of 16369 keys, more than 67108864 bytes"), text.npos) << text;
+  EXPECT_NE(text.find("num_keys counts them"), text.npos) << text;
+  EXPECT_EQ(server->num_keys(), int64_t(most + 1));
+  server->remove(std::string("0").append(kMaxKey - 1, 'k'));
+  EXPECT_EQ(server->list_keys().size(), most);
 }
 
 TEST(TcpStore, TakenPort) {

@@ -166,6 +166,10 @@ def test_queues(kind, tmp_path):
     part.set("\u00e4", b"")
     part.set("b", b"")
     assert part.list_keys() == ["b", "\u00e4"]
+    from flambeau._call import _blocking
+
+    assert not _blocking.flam_store_set(part._store._h, b"c\xff", b"", 0)  # as a C program may
+    assert part.list_keys() == ["b", "c\\xff", "\u00e4"]
 
 
 def test_barriers_of_a_store():

@@ -124,8 +124,10 @@ class Store(Queues):
         return api.store_num_keys(self._table())
 
     def list_keys(self):
-        """The keys that there are, in order; of a PrefixStore its own."""
-        return [key.decode() for key in _of(api.store_list_keys(self._table())).split(b"\0")[:-1]]
+        """The keys that there are, in order; of a PrefixStore its own. Bytes that are no text,
+        which programs in other languages may use, are written as backslashes and numbers."""
+        keys = _of(api.store_list_keys(self._table())).split(b"\0")[:-1]
+        return [key.decode(errors="backslashreplace") for key in keys]
 
     def barrier(self, key, world_size, timeout=None):
         """Waits until `world_size` workers have called it with this key, which serves once."""
