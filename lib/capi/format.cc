@@ -215,12 +215,12 @@ std::string tuple_text(DimsView sizes) {
 std::vector<std::string> suffixes(const Tensor& t, const FormatOptions& o) {
   std::vector<std::string> out;
   if (!t.device().is_cpu()) out.push_back("device='" + to_string(t.device()) + "'");
-  const bool is_default = to_real(t.dtype()) == defaults().dtype;  // as of complex numbers
-  const bool unseen = t.device().is_meta();  // which says what a reader cannot tell from elements
+  const bool unseen = t.device().is_meta();    // which says what a reader cannot tell from elements
+  const bool told = !unseen && t.numel() > 0;  // whether elements show that they are complex
+  const bool is_default = (told ? to_real(t.dtype()) : t.dtype()) == defaults().dtype;
   if (unseen || (t.numel() == 0 ? t.dim() != 1 : o.edgeitems == 0))
     out.push_back("size=" + tuple_text(t.sizes()));
-  const bool obvious =
-      !unseen && t.numel() > 0 && (t.dtype() == Dtype::i64 || t.dtype() == Dtype::boolean);
+  const bool obvious = told && (t.dtype() == Dtype::i64 || t.dtype() == Dtype::boolean);
   if (!is_default && !obvious) out.push_back(std::string("dtype=torch.") + name_of(t.dtype()));
   const char* name = nullptr;
   try {

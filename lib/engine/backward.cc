@@ -116,6 +116,11 @@ void Walk::add_root(size_t index, const Tensor& root, const Tensor& grad) {
           Code::shape, "Mismatch in shape: grad_output[", index, "] has a shape of torch.Size(",
           ShapeText{g.sizes()}, ") and output[", index, "] has a shape of torch.Size(",
           ShapeText{root.sizes()}, ").");
+    check(is_complex(g.dtype()) == is_complex(root.dtype()), Code::dtype,
+          "For complex Tensors, both grad_output and output are required to have the same dtype. "
+          "Mismatch in dtype: grad_output[",
+          index, "] has a dtype of torch.", name_of(g.dtype()), " and output[", index,
+          "] has a dtype of torch.", name_of(root.dtype()), ".");
     check(g.device() == root.device(), Code::device_mismatch, "backward: the gradient is ", g,
           ", its output ", root, "; move it: grad.to(\"", to_string(root.device()), "\")");
     g = ops::to_dtype(g, root.dtype());

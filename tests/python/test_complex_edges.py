@@ -120,3 +120,28 @@ def test_what_is_of_reals_only_asks_for_no_complex_tensor(device, call):
     with pytest.raises(NotImplementedError, match="is unsupported for complex64") as problem:
         call(z)
     assert "complex tensor" not in str(problem.value) and "view_as_real" in str(problem.value)
+
+
+def test_gradients_of_results_are_of_their_kind(device):
+    """PyTorch refuses a gradient that is complex where its result is real, and the other way."""
+    x = torch.ones(2, device=device, requires_grad=True)
+    z = torch.ones(2, dtype=torch.complex64, device=device, requires_grad=True)
+    for leaf, other, kinds in (x, z, "complex64 .* float32"), (z, x, "float32 .* complex64"):
+        text = "both grad_output and output are required.*grad_output.0. has a dtype of torch."
+        for call in (
+            lambda y, leaf=leaf, other=other: torch.autograd.grad(y, leaf, other.detach()),
+            lambda y, other=other: y.backward(other.detach()),
+        ):
+            with pytest.raises(RuntimeError, match=text + kinds.replace(" .* ", ".*torch.")):
+                call(leaf * 2)
+    assert torch.autograd.grad(x * 2, x, torch.ones(2, dtype=torch.int64, device=device))
+
+
+def test_empty_complex_tensors_say_their_dtype():
+    """Nothing else in their text does."""
+    assert repr(torch.empty(0, dtype=torch.complex64)) == "tensor([], dtype=torch.complex64)"
+    empty = torch.empty(0, 2, dtype=torch.complex128)
+    assert repr(empty) == "tensor([], size=(0, 2), dtype=torch.complex128)"
+    unseen = torch.empty(2, dtype=torch.complex64, device="meta")
+    assert repr(unseen) == "tensor(..., device='meta', size=(2,), dtype=torch.complex64)"
+    assert repr(torch.ones(1, dtype=torch.complex64)) == "tensor([1.+0.j])"
