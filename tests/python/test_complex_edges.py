@@ -137,6 +137,30 @@ def test_gradients_of_results_are_of_their_kind(device):
     assert torch.autograd.grad(x * 2, x, torch.ones(2, dtype=torch.int64, device=device))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64])
+@pytest.mark.parametrize("number", [1, 2.5, 1.0, True])
+def test_a_number_by_a_tensor_does_not_keep_the_tensor(device, dtype, number):
+    leaf = torch.tensor([0.5, -4], device=device).to(dtype).requires_grad_()
+    x = leaf * 1
+    y = number / x
+    x.mul_(3)
+    y.backward(torch.ones_like(y))
+    assert leaf.grad.tolist() == (-number / leaf.detach() ** 2).tolist()
+
+
+@pytest.mark.parametrize("number", [1, -0.3, 0, 2j, math.inf])
+def test_slopes_of_a_number_by_a_tensor(number):
+    z = torch.tensor([0.5 + 1j, -3 + 0.25j], dtype=torch.complex128, requires_grad=True)
+    (got,) = torch.autograd.grad(number / z, z, torch.ones_like(z))
+    want = [(-number / w**2).conjugate() for w in z.tolist()]
+    if math.isfinite(abs(number)):
+        assert all(cmath.isclose(g, w, rel_tol=1e-12) for g, w in zip(got.tolist(), want))
+        assert torch.autograd.gradgradcheck(lambda z: number / z, (z,))
+        x = z.detach().real.clone().requires_grad_()
+        assert torch.autograd.gradcheck(lambda x: number / x, (x,))
+        assert torch.autograd.gradgradcheck(lambda x: number / x, (x,))
+
+
 def test_empty_complex_tensors_say_their_dtype():
     """Nothing else in their text does."""
     assert repr(torch.empty(0, dtype=torch.complex64)) == "tensor([], dtype=torch.complex64)"

@@ -11,6 +11,7 @@
 #include "ops/elementwise/binary.h"
 #include "ops/elementwise/pointwise.h"
 #include "ops/elementwise/special.h"
+#include "ops/elementwise/told_divisor.h"
 #include "ops/formula.h"
 #include "ops/read.h"
 #include "ops/scalar_name.h"
@@ -35,6 +36,15 @@ struct ComplexMulBackward {
   Tensors operator()(const Tensor& dy) const {
     return {wanted(0) ? mul(dy, conj_physical(b)) : Tensor(),
             wanted(1) ? mul(dy, conj_physical(a)) : Tensor()};
+  }
+};
+
+struct ComplexDivNumberBackward {  // of a number by b
+  Saved number, y;
+  static constexpr auto name = "DivBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor quotient = y, over = div(quotient, number);
+    return {Tensor(), neg(mul(dy, conj_physical(mul(quotient, over))))};
   }
 };
 
@@ -193,6 +203,11 @@ Tensor mul(T a, T b, Into into) {
 Tensor div(T a, T b, Into into) {
   Call c{op::div.to(into), {a, b}};
   c.promote();
+  if (tells_divisor(a, c[0].dtype())) {
+    Tensor y = arithmetic(c, kComplexDivReal, kComplexDivImag);
+    ComplexDivNumberBackward gradient{c.save(c[0]), c.save_output(y)};
+    return c.track(std::move(y), std::move(gradient));
+  }
   ComplexDivBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1])};
   return c.track(arithmetic(c, kComplexDivReal, kComplexDivImag), std::move(gradient));
 }

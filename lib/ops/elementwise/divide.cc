@@ -7,6 +7,7 @@
 #include "ops/elementwise/binary.h"
 #include "ops/elementwise/complex.h"
 #include "ops/elementwise/pointwise.h"
+#include "ops/elementwise/told_divisor.h"
 #include "ops/formula.h"
 #include "ops/read.h"
 #include "ops/reduce/reduced_shape.h"
@@ -21,6 +22,15 @@ struct DivBackward {
   Tensors operator()(const Tensor& dy) const {
     const Tensor d = b, da = div(dy, d);
     return {da, wanted(1) ? neg(mul(da, div(a, d))) : Tensor()};
+  }
+};
+
+struct DivNumberBackward {  // of a number by b
+  Saved number, y;
+  static constexpr auto name = "DivBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor quotient = y;
+    return {Tensor(), neg(mul(dy, mul(quotient, div(quotient, number))))};
   }
 };
 
@@ -129,6 +139,11 @@ Tensor div(const Tensor& input, const Tensor& other, int32_t rounding_mode, Into
     return of_complex::div(input, other, into);
   Call c{op::div.to(into), {input, other}};
   float_operands(c);
+  if (tells_divisor(input, c[0].dtype())) {
+    Tensor y = c.map(kDiv, {c[0], c[1]});
+    DivNumberBackward gradient{c.save(c[0]), c.save_output(y)};
+    return c.track(std::move(y), std::move(gradient));
+  }
   DivBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1])};
   return c.track(c.map(kDiv, {c[0], c[1]}), std::move(gradient));
 }
