@@ -122,8 +122,8 @@ typedef struct flam_autograd_backward_options {
  * - `tensors`: where to start; each requires grad.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_AUTOGRAD` where nothing requires grad, the graph was freed or a saved value
- *   was overwritten; `FLAM_ERROR_SHAPE` for a gradient of another shape; what a callback failed
- *   with.
+ *   was overwritten; `FLAM_ERROR_SHAPE` for a gradient of another shape, `FLAM_ERROR_DTYPE` for one
+ *   that is complex where its tensor is not, or the other way; what a callback failed with.
  */
 FLAM_API FLAM_BLOCKS flam_status flam_autograd_backward(
     flam_tensor *const *tensors, size_t n_tensors, const flam_autograd_backward_options *options);
