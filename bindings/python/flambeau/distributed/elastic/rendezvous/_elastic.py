@@ -28,6 +28,7 @@ class ElasticNodes(SeveralNodes):
         super().__init__(about, store, hosting, where, None, 0, run_id, patience)
         self._least, self._most, self._waits = least, most, waits
         self._about = {**about, "token": uuid.uuid4().hex, "hosting": hosting}
+        self.nodes = []  # there is no round yet
         self._left, self._timeout = set(), 0  # tokens of the last round's that have not gone
         self._watching = None
         self._runs = False  # in a round that is closed
