@@ -1,34 +1,66 @@
 """Jobs whose nodes come and go, here launchers beside each other: world sizes, restarts, and what
 is said of who came, left or was lost."""
 
+import os
 import signal
-import time
+from datetime import timedelta
 
 import pytest
 
-from tests.dist.launching import free_port, handles, runs, until
+import flambeau.distributed as dist
+from tests.dist.launching import PATIENCE, free_port, runs, until
 
 KEY = "k" * 64
 AT_ONCE, BOTH = "last_call_timeout=0.5", "last_call_timeout=20"  # which waits for the second node
-LOST_SOON = "last_call_timeout=20,keep_alive_interval=0.7,keep_alive_max_attempt=3"
+LOST_SOON = "last_call_timeout=20,keep_alive_interval=1,keep_alive_max_attempt=3"
 STAY = """
-world, group = int(os.environ["WORLD_SIZE"]), int(os.environ["GROUP_RANK"])
-say(f"pid{world}", os.getpid())
+world, round = int(os.environ["WORLD_SIZE"]), int(os.environ["FLAMBEAU_ROUND"])
+say(f"ran{round}", [world, os.getpid()])
 """
 
 
-@pytest.fixture
-def node(launch):
-    """Starts the launcher of one node; the first has the job's store."""
-    ports = {}
+class Nodes:
+    """Starts the launchers of jobs' nodes, of which the first has the store, and reads there."""
 
-    def start(script, *options, nnodes="1:2", conf=AT_ONCE, job=""):
-        port = ports[job] = ports.get(job) or free_port()
+    def __init__(self, launch):
+        self._launch, self.ports, self._stores = launch, {}, {}
+
+    def __call__(self, script, *options, nnodes="1:2", conf=AT_ONCE, job=""):
+        hosts = "false" if job in self.ports else "true"
+        port = self.ports.setdefault(job, free_port())
         meet = "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{port}"
-        given = "--nnodes", nnodes, *meet, "--rdzv-conf", conf, *options
-        return launch(script, *given, folder=job, FLAMBEAU_JOB_KEY=KEY)
+        given = "--nnodes", nnodes, *meet, "--rdzv-conf", f"{conf},is_host={hosts}", *options
+        return self._launch(script, *given, folder=job, FLAMBEAU_JOB_KEY=KEY)
 
-    return start
+    def store(self, job=""):
+        if job not in self._stores:
+            wait = timedelta(seconds=PATIENCE)
+            port = self.ports[job]
+            self._stores[job] = dist.TCPStore("localhost", port, None, False, wait, False)
+        return self._stores[job]
+
+    def arrived(self, round, count, job=""):
+        """Waits until so many nodes have come to a round."""
+        store, key = self.store(job), f"launcher/none/round/{round}/arrived"
+        until(lambda: store.check([key]) and store.get(key).count(b"\n") >= count)
+
+    def looked(self, times):
+        """Waits until the leader has looked at the others so many times."""
+        store = self.store()
+        key = f"launcher/none/beat/{store.get('launcher/none/leader').decode()}"
+        end = int(store.get(key)) + times
+        until(lambda: int(store.get(key)) >= end)
+
+
+@pytest.fixture
+def node(launch, monkeypatch):
+    monkeypatch.setenv("FLAMBEAU_JOB_KEY", KEY)
+    return Nodes(launch)
+
+
+def worlds(job, round, count):
+    """The world sizes that the ranks of a round saw."""
+    return [world for world, _ in job.said(f"ran{round}", count)]
 
 
 def test_a_node_comes(node):
@@ -53,41 +85,51 @@ dist.destroy_process_group()
     assert first.said("ran2", 2) == [[2.0, [str(r), "2", "2", "2", "0"]] for r in range(2)]
 
 
-# The ranks of the job end when the world is as small as it becomes.
-LEFT = STAY + "time.sleep(60 if world == 2 else 0)"
-
-
 WAYS = {
     signal.SIGKILL: "is lost: its launcher has not been heard of for",
     signal.SIGTERM: "has left, ended by SignalException",
     signal.SIGSTOP: "is lost: its launcher has not been heard of for",
 }
+# Ranks that meet notice first that one of them is gone.
+MEET = (
+    STAY
+    + """
+import flambeau.distributed as dist
+import flambeau as torch
+dist.init_process_group("gloo")
+while world == 2:
+    dist.all_reduce(torch.ones(1))
+    say(f"met{round}", True)
+"""
+)
 
 
 def test_a_node_goes(node):
-    """Several jobs at once: they mostly wait."""
+    """Several jobs at once: they mostly wait. The one that was stopped comes back."""
     jobs = {}
     for number in WAYS:
-        jobs[number] = [node(LEFT, conf=LOST_SOON, job=number.name)]
-    second_can_come()
-    for number, job in jobs.items():
-        job.append(node(LEFT, conf=LOST_SOON, job=number.name))
-    pids = {number: job[0].said("pid2", 2) for number, job in jobs.items()}
+        last = 2 if number == signal.SIGSTOP else 1
+        script = STAY + f"time.sleep(60 if round < {last} else 0)"
+        jobs[number] = [node(script, conf=LOST_SOON, job=number.name) for _ in range(2)]
+    meet = [node(MEET, "--max-restarts", "1", conf=LOST_SOON, job="meet") for _ in range(2)]
+    pids = {n: [pid for _, pid in job[0].said("ran0", 2)] for n, job in jobs.items()}
+    meet[0].said("met0", 2)
+    meet[1].kill()
     for number, (_, second) in jobs.items():
         second.send_signal(number)
+    assert worlds(jobs[signal.SIGSTOP][0], 1, 1) == [1]
+    jobs[signal.SIGSTOP][1].send_signal(signal.SIGCONT)
     for number, (first, second) in jobs.items():
         _, err = first.done(0)
         assert "node 1 (" in err and WAYS[number] in err, err
-        assert len(first.said("pid1")) == 1
+        assert worlds(first, 1, 1) == [1]
         if number == signal.SIGTERM:
             second.done(128 + number)
-        if number != signal.SIGSTOP:
-            until(lambda: not any(map(runs, pids[number])))  # noqa: B023
-
-
-def second_can_come():
-    """The first launcher has to be the one that has the store."""
-    time.sleep(0.5)
+        until(lambda: not any(map(runs, pids[number])))  # noqa: B023
+    jobs[signal.SIGSTOP][1].done(0)
+    assert worlds(jobs[signal.SIGSTOP][0], 2, 2) == [2, 2]
+    _, err = meet[0].done(0)
+    assert "(restart 1 of 1)" in err and worlds(meet[0], 1, 1) == [1]
 
 
 def test_a_failure_counts_and_a_node_does_not(node):
@@ -117,100 +159,150 @@ def test_the_last_failure_ends_all(node):
 
 
 def test_a_node_more_waits_for_one_to_go(node):
-    script = STAY + "time.sleep(60 if not os.path.exists('go') else 0)"
-    first = node(script, conf=BOTH)
-    second_can_come()
-    second = node(script, conf=BOTH)
-    first.said("pid2", 2)
+    script = STAY + "time.sleep(60 if round == 0 else 0)"
+    first, second = node(script, conf=BOTH), node(script, conf=BOTH)
+    first.said("ran0", 2)
     third = node(script, conf=BOTH)
-    time.sleep(1)
-    assert first.poll() is None and third.poll() is None
-    (first.folder / "go").write_text("")
+    node.arrived(1, 1)
+    node.looked(2)
     second.terminate()
     second.done(128 + signal.SIGTERM)
-    first.done(0)
+    _, err = first.done(0)
     third.done(0)
+    assert err.count("all ranks start again") == 1 and "node 1 (" in err and "has left" in err
+    assert worlds(first, 1, 2) == [2, 2]
 
 
-def test_a_node_that_was_taken_for_lost_comes_back(node):
-    script = """
-world, round = int(os.environ["WORLD_SIZE"]), int(os.environ["FLAMBEAU_ROUND"])
-say(f"ran{round}", world)
-if round < 2: time.sleep(60)
+def test_a_node_that_waits_and_dies_is_not_waited_for(node):
+    script = STAY + "time.sleep(60 if round == 0 else 0)"
+    first, second = node(script, conf=LOST_SOON), node(script, conf=LOST_SOON)
+    first.said("ran0", 2)
+    third = node(script, conf=LOST_SOON)
+    node.arrived(1, 1)
+    third.kill()
+    node.looked(7)  # 3 s are 5
+    second.terminate()
+    _, err = first.done(0)
+    assert err.count("all ranks start again") == 1 and worlds(first, 1, 1) == [1]
+
+
+# The first rank ends when it is told so by a signal and by the test.
+SLOW = (
+    STAY
+    + """
+if rank == 0: signal.signal(signal.SIGTERM, lambda *_: say("told", round))
+while round == 0 and not os.path.exists("go"): time.sleep(0.01)
 """
-    first = node(script, conf=LOST_SOON)
-    second_can_come()
-    second = node(script, conf=LOST_SOON)
-    assert first.said("ran0", 2) == [2, 2]
-    second.send_signal(signal.SIGSTOP)
-    assert first.said("ran1") == [1]
-    second.send_signal(signal.SIGCONT)
-    first.done(0)
-    second.done(0)
-    assert first.said("ran2", 2) == [2, 2]
+)
+SLOWLY = "--shutdown-timeout", "30"
 
 
 def test_a_node_leaves_while_another_still_ends_its_ranks(node):
-    script = """
-world, round = int(os.environ["WORLD_SIZE"]), int(os.environ["FLAMBEAU_ROUND"])
-if rank == 0: signal.signal(signal.SIGTERM, lambda *_: say("told", round))
-say(f"ran{round}", [world, os.getpid()])
-end = time.monotonic() + (60 if round == 0 else 0)
-while time.monotonic() < end: time.sleep(0.1)
-"""
-    options = "--shutdown-timeout", "4"
-    first = node(script, *options, nnodes="1:3", conf=BOTH)
-    second_can_come()
-    second = node(script, *options, nnodes="1:3")  # which closes the round
-    (_, _), (_, pid) = first.said("ran0", 2)
-    third = node(script, *options, nnodes="1:3", conf=BOTH)
+    first, second = (node(SLOW, *SLOWLY, nnodes="2:3") for _ in range(2))
+    first.said("ran0", 2)
+    third = node(SLOW, *SLOWLY, nnodes="2:3")
     first.said("told")
-    until(lambda: not runs(pid))
-    time.sleep(0.3)
+    node.arrived(1, 2)
     second.terminate()
     second.done(128 + signal.SIGTERM)
+    (first.folder / "go").write_text("")
     first.done(0)
     third.done(0)
-    assert [world for world, _ in first.said("ran1", 2)] == [2, 2]
+    assert worlds(first, 1, 2) == [2, 2]
+
+
+def test_nodes_that_wait_do_not_take_the_place_of_one_that_ends_its_ranks(node):
+    script = """
+def fails(*_):
+    sys.exit(3)
+if rank == 1: signal.signal(signal.SIGUSR1, fails)
+"""
+    script += SLOW
+    options = "--max-restarts", "1", *SLOWLY
+    first, second = (node(script, *options, conf=BOTH) for _ in range(2))
+    (_, _), (_, pid) = first.said("ran0", 2)
+    third = node(script, *options, conf=BOTH)
+    node.arrived(1, 1)
+    os.kill(pid, signal.SIGUSR1)
+    first.said("told")
+    node.looked(3)
+    assert not node.store().check(["launcher/none/round/1/closed"])
+    (first.folder / "go").write_text("")
+    for job in first, second:
+        _, err = job.done(0)
+        assert err.count("rank 1 exited with code 3; all ranks start again (restart 1 of 1)") == 1
+    assert "the job 'none' has succeeded without this node" in third.done(0)[1]
+    assert worlds(first, 1, 2) == [2, 2]
 
 
 def test_a_node_that_waits_when_the_job_ends(node):
-    script = STAY + "while not os.path.exists('go'): time.sleep(0.01)"
-    first = node(script, conf=BOTH)
-    second_can_come()
-    second = node(script, conf=BOTH)
-    first.said("pid2", 2)
-    third = node(script)
-    until(lambda: handles(third.pid, signal.SIGTERM))
-    time.sleep(1)
-    (first.folder / "go").write_text("")
-    for job in first, second:
-        job.done(0)
-    assert "the job 'none' has ended" in third.done(1)[1]
+    """Where ranks failed for the last time it does not start them again."""
+    script = STAY + "while not os.path.exists('go'): time.sleep(0.01)\n"
+    jobs = {}
+    for code in 0, 5:
+        ranks = [script + f"sys.exit({code})"]
+        jobs[code] = [node(*ranks, conf=BOTH, job=str(code)) for _ in range(2)]
+    for code, (first, second) in jobs.items():
+        first.said("ran0", 2)
+        third = node(script, conf=BOTH, job=str(code))
+        node.arrived(1, 1, str(code))
+        (first.folder / "go").write_text("")
+        for job in first, second:
+            job.done(1 if code else 0)
+        how = "has ended: a rank of it failed" if code else "has succeeded without this node"
+        assert f"the job 'none' {how}" in third.done(1 if code else 0)[1]
+        assert not list(first.folder.glob("ran1*"))
 
 
 def test_nodes_that_do_not_fit(node):
     first = node(STAY + "time.sleep(60)")
-    first.said("pid1")
+    first.said("ran0")
     other = node(STAY, nnodes="1:3")
+    alone = node(STAY, nnodes="2:3", conf="join_timeout=0.5")
     _, err = other.done(1)
     assert "was started with other options than the job" in err and '"1:3"' in err
-    alone = node(STAY, nnodes="2:3", conf="join_timeout=0.5")
     assert "other options" in alone.done(1)[1]
     assert first.poll() is None
 
 
 def test_too_few_nodes(node):
     alone = node(STAY, nnodes="2:3", conf="join_timeout=0.5")
+    told = node(STAY, nnodes="2:3", job="told")
     _, err = alone.done(1)
     assert "after 0.5 s there are 1 of at least 2 nodes" in err and "--nnodes 2:3" in err
+    assert "Traceback" not in err
+    node.arrived(0, 1, "told")
+    told.terminate()
+    _, err = told.done(128 + signal.SIGTERM)
+    assert "Traceback" not in err
 
 
 def test_the_node_with_the_store_goes(node):
-    first = node(STAY + "time.sleep(60)", conf=BOTH)
-    second_can_come()
-    second = node(STAY + "time.sleep(60)", conf=BOTH)
-    first.said("pid2", 2)
-    first.terminate()
-    first.done(128 + signal.SIGTERM)
-    assert "the node that has the job's store ended by SignalException" in second.done(1)[1]
+    ways = {
+        signal.SIGTERM: "the node that has the job's store ended by SignalException",
+        signal.SIGKILL: "does not answer, so the launcher that hosts it is gone",
+    }
+    jobs = {number: [node(STAY + "time.sleep(60)", conf=BOTH, job=number.name) for _ in range(2)]
+            for number in ways}  # fmt: skip
+    for number, (first, second) in jobs.items():
+        first.said("ran0", 2)
+        first.send_signal(number)
+        _, err = second.done(1)
+        assert ways[number] in err and "Traceback" not in err
+        first.done(128 + number if number == signal.SIGTERM else -number)
+
+
+def test_another_node_leads_where_the_leader_is_lost(node):
+    """The store is nobody's of the job."""
+    store = dist.TCPStore("localhost", 0, None, True, timedelta(seconds=PATIENCE), False)
+    node.ports[""] = store.port
+    script = STAY + "time.sleep(60 if round == 0 else 0)"
+    first = node(script, conf=LOST_SOON)
+    node.arrived(0, 1)
+    leader = store.get("launcher/none/leader")
+    second = node(script, conf=LOST_SOON)
+    first.said("ran0", 2)
+    first.kill()
+    _, err = second.done(0)
+    assert "node 0 (" in err and "is lost" in err
+    assert worlds(second, 1, 1) == [1] and store.get("launcher/none/leader") != leader

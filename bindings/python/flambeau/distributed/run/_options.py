@@ -25,7 +25,8 @@ Each process finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR a
 its environment, and the number of restarts as TORCHELASTIC_RESTART_COUNT. When one fails, all are
 ended (SIGTERM, then SIGKILL) and, up to --max-restarts times, started again on all nodes.
 With --nnodes MIN:MAX and --rdzv-backend c10d, nodes may come and go: all start again with a new
-WORLD_SIZE when one does, which is no restart. The node that has the store has to stay.
+WORLD_SIZE when one does, which is no restart. A node that is lost without a word mostly makes ranks
+of others fail first, which is one: give --max-restarts. The node that has the store has to stay.
 
 A Python program's traceback is in the report of a failure where its main function is decorated
 with record, of distributed.elastic.multiprocessing.errors.
@@ -122,7 +123,10 @@ def _rendezvous(parser, option):
 
 def _output(parser, option):
     group = parser.add_argument_group("output")
-    about = "folder of logs: RUN_ID_xxxx/attempt_N/LOCAL_RANK/{stdout.log,stderr.log,error.json}"
+    about = (
+        "folder of logs: RUN_ID_xxxx/attempt_N/LOCAL_RANK/{stdout.log,stderr.log,error.json}, with "
+        "nodes that come and go attempt_N_round_M"
+    )
     option(group, "log-dir", about, metavar="DIR")
     about = "streams that go to files: 1 stdout, 2 stderr, 3 both, or by local rank as 0:3,1:1"
     option(group, "redirects", about, "-r", default="0", metavar="STREAMS")

@@ -15,7 +15,7 @@ from ..multiprocessing._keeper import Keeper
 from ..multiprocessing._streams import Streams
 from ..multiprocessing._workers import Workers
 from ..multiprocessing.errors import ChildFailedError, ProcessFailure
-from ..rendezvous import RendezvousError
+from ..rendezvous import RendezvousError, RendezvousGracefulExitError
 from ..rendezvous._join import join
 from ..utils import macros
 from ._environment import layout, variables
@@ -31,7 +31,14 @@ class Agent:
 
     def run(self):
         """Runs the job to its end. What the functions of this node returned, by rank; None where
-        ranks are programs."""
+        ranks are programs. Nothing where the job succeeded without this node."""
+        try:
+            return self._run()
+        except RendezvousGracefulExitError as ended:
+            print(f"flambeau.distributed.run: {ended}", file=sys.stderr, flush=True)
+            return {}
+
+    def _run(self):
         with Signals(self._config.signals_to_handle) as self._signals:
             self._nodes = join(self._config, self._signals.pause)
             try:
@@ -70,8 +77,6 @@ class Agent:
     def _what_failed(self, failures, ended):
         """In words, where the ranks may start again; else raises it."""
         last = self._attempt >= self._config.max_restarts
-        if last:
-            self._nodes.over()
         if not failures:  # and nobody is left that knows more
             gone = "a rank failed on a node that is lost"
             if last:

@@ -4,8 +4,9 @@ from .api import (
     RendezvousClosedError,
     RendezvousConnectionError,
     RendezvousError,
+    RendezvousGracefulExitError,
     RendezvousTimeoutError,
 )
 
 __all__ = ["RendezvousClosedError", "RendezvousConnectionError", "RendezvousError",
-           "RendezvousTimeoutError"]  # fmt: skip
+           "RendezvousGracefulExitError", "RendezvousTimeoutError"]  # fmt: skip

@@ -2,10 +2,14 @@
 
 A round is closed when MAX nodes have come, or some time after MIN have; after a former round, as
 soon as all that are left of it are there. One key of the store says who is in it, and another how
-it ended: a rank failed, which counts as a restart, or a node came, left or was lost, which does
-not. Whoever writes such a key first has said it for all, so that all nodes do the same. A round
-is closed only after the former one has ended: nodes that come meanwhile wait for that, and those
-that are more than MAX for one of the others to go."""
+it ended: a rank failed, which counts as a restart, or a node came, left or was missed, which does
+not. (A node that dies without a word is both, and its peers' ranks mostly fail first.) Whoever
+writes such a key first has said it for all, so that all nodes do the same; what they do next, and
+the count of restarts, follow from these keys alone. Nodes that come while a round runs wait for its
+end, and those that are more than MAX for one of the others to go.
+
+One node, the leader, closes rounds and misses the others; the others miss it, and the first that
+does takes its place. It need not be in the round."""
 
 import contextlib
 import json
@@ -13,7 +17,15 @@ import time
 import uuid
 
 from ._nodes import _FAREWELL, _POLL, SeveralNodes
-from .api import RendezvousClosedError, RendezvousError, RendezvousTimeoutError
+from ._pulses import Pulses
+from .api import (
+    RendezvousClosedError,
+    RendezvousError,
+    RendezvousGracefulExitError,
+    RendezvousTimeoutError,
+)
+
+_OF_A_ROUND = "arrived", "lost", "done", "stopped"  # what nobody needs two rounds later
 
 
 class ElasticNodes(SeveralNodes):
@@ -24,14 +36,15 @@ class ElasticNodes(SeveralNodes):
     def __init__(self, about, store, hosting, where, limits, run_id, patience, waits):
         """`limits`: the least and the most nodes; `waits`: seconds in which more than the least may
         come to the first round, and to later ones, for which ranks have to be ended."""
-        least, most = limits
         super().__init__(about, store, hosting, where, None, 0, run_id, patience)
-        self._least, self._most, self._waits = least, most, waits
-        self._about = {**about, "token": uuid.uuid4().hex, "hosting": hosting}
+        (self._least, self._most), self._waits, self._timeout = limits, waits, 0
+        self._token = uuid.uuid4().hex
+        self._about = {**about, "token": self._token, "hosting": hosting}
         self.nodes = []  # there is no round yet
-        self._left, self._timeout = set(), 0  # tokens of the last round's that have not gone
-        self._watching = None
+        self._pulses = Pulses(self, self._token, patience)
+        self._leads = False
         self._runs = False  # in a round that is closed
+        self._last = -1, {"nodes": []}  # a round that is closed, as it was read
 
     def meet(self, timeout, pause):
         """Waits until this node is in a round that is closed."""
@@ -40,29 +53,25 @@ class ElasticNodes(SeveralNodes):
         found = None
         while found is None:
             self._arrive()
-            members = self._wait_until_closed(pause)
+            self._wait_until_closed(pause)
+            members = self._closed(self.round)
             tokens = [node["token"] for node in members["nodes"]]
-            found = tokens.index(self._about["token"]) if self._about["token"] in tokens else None
+            found = tokens.index(self._token) if self._token in tokens else None
         self.rank, self.nodes, self.size = found, members["nodes"], len(tokens)
         self.attempt, self._runs = members["attempt"], True
-        self._next_beat, self._watching = 0.0, None
 
     def meet_again(self, attempt, pause):
         """The same after a round; the number of restarts, as all nodes count them."""
-        self.attempt = attempt
-        lost = set(self._lost_ranks())
-        self._left = {n["token"] for rank, n in enumerate(self.nodes) if rank not in lost}
-        self._about["was"] = self.rank
         self.meet(self._timeout, pause)
         return self.attempt
 
     def _check_settings(self):
         mine = json.dumps({"--nnodes": self._about["size"], "--max-restarts": self._restarts()})
-        said = bytes(self._ask(lambda s: s.compare_set(self._key("settings"), "", mine)))
-        if said != mine.encode():
+        said = self._first("settings", mine)
+        if said != mine:
             raise RendezvousError(
-                f"this node was started with other options than the job: {mine} and not "
-                f"{said.decode()}; all nodes need the same"
+                f"this node was started with other options than the job: {mine} and not {said}; "
+                "all nodes need the same"
             )
 
     def _restarts(self):
@@ -70,6 +79,11 @@ class ElasticNodes(SeveralNodes):
 
     def _of_round(self, name, number=None):
         return f"round/{self.round if number is None else number}/{name}"
+
+    def _first(self, name, value, before=""):
+        """Sets a key where it is as before; what it is then."""
+        key = self._key(name)
+        return bytes(self._ask(lambda s: s.compare_set(key, before, value))).decode()
 
     def _append(self, name, value):
         line = json.dumps(value) + "\n"
@@ -83,126 +97,158 @@ class ElasticNodes(SeveralNodes):
 
     def _arrive(self):
         """Comes to the first round that may be without nodes yet."""
-        self.round, self._runs = self.round + 1, False
+        latest = int(self._get("latest")) if self._has("latest") else -1
+        self.round, self._runs = max(self.round, latest) + 1, False
         while self._has(self._of_round("closed")):
             self.round += 1
-        self._append(self._of_round("arrived"), {**self._about, "attempt": self.attempt})
+        self._pulses.beat()
+        self._append(self._of_round("arrived"), self._about)
 
-    def _here(self, number):
-        """The nodes that have come to a round and are there, in the order of their ranks: the one
-        with the store, those of the last round, and others as they came."""
-        gone = self._lines("gone")
-        nodes = self._lines(self._of_round("arrived", number))
-        nodes = [node for node in nodes if node["token"] not in gone]
-        order = lambda node: (not node["hosting"], "was" not in node, node.get("was", 0))
-        return sorted(nodes, key=order)
+    def _closed(self, number):
+        """Who is in a round that is closed, which does not change."""
+        if self._last[0] != number:
+            self._last = number, json.loads(self._get(self._of_round("closed", number)))
+        return self._last[1]
 
     def _wait_until_closed(self, pause):
-        closed = self._of_round("closed")
         end = enough = None
-        while not self._has(closed):
+        while not self._has(self._of_round("closed")):
             self._ended()
-            if self._has("finished"):
-                raise RendezvousClosedError(f"the job {self._about['run_id']!r} has ended")
-            now, here = time.monotonic(), self._here(self.round)
-            if self.round and not self._has(self._of_round("end", self.round - 1)):
-                end = enough = None  # the former round still runs
-            else:
-                end = end or now + self._timeout
+            self.beat()
+            former = self._former()
+            now = time.monotonic()
+            end = (end or now + self._timeout) if former else None
+            if former and (self._leads or now > end):
+                here = self._here()
                 enough = (enough or now) if len(here) >= self._least else None
-                if self._is_whole(here, enough, now):
-                    self._close(here)
-                elif now > end and enough is None:
+                if enough is None and now > end:
                     self._give_up(len(here))
-            if not self._has(closed):
-                pause(_POLL)
-        return json.loads(self._get(closed))
+                if self._leads and enough and self._is_whole(here, former[0], now - enough):
+                    self._close(here, *former)
+                    continue
+            pause(_POLL)
 
-    def _is_whole(self, here, enough, now):
-        if enough is None:
-            return False
-        if len(here) >= self._most or now - enough >= self._waits[self.round > 0]:
+    def _former(self):
+        """Who of a round that has ended is to come to this one, by rank, and how many restarts it
+        will be after; None while that round still runs."""
+        if not self.round:
+            return [], 0
+        before = self.round - 1
+        kind = self._how_it_ended(before)["kind"]
+        if kind is None:
+            return None
+        last = self._closed(before)
+        attempt, run_id = last["attempt"] + (kind == "failed"), self._about["run_id"]
+        if kind == "done":
+            raise RendezvousGracefulExitError(f"the job {run_id!r} has succeeded without this node")
+        if attempt > self._restarts():
+            raise RendezvousClosedError(f"the job {run_id!r} has ended: a rank of it failed")
+        lost = self._lost_ranks(before)
+        return [n["token"] for rank, n in enumerate(last["nodes"]) if rank not in lost], attempt
+
+    def _here(self):
+        """The nodes that have come to this round and are there."""
+        arrived = self._lines(self._of_round("arrived"))
+        return [node for node in arrived if self._pulses.there(node["token"])]
+
+    def _is_whole(self, here, former, waited):
+        if waited >= self._waits[self.round > 0]:
             return True
-        self._left -= set(self._lines("gone"))
-        return bool(self._left) and self._left <= {node["token"] for node in here}
+        left = {token for token in former if self._pulses.there(token)}
+        if left:
+            return left <= {node["token"] for node in here}
+        return len(here) >= self._most
 
-    def _close(self, here):
-        chosen = here[: self._most]
-        attempt = max(node["attempt"] for node in chosen)
-        said = json.dumps({"nodes": chosen, "attempt": attempt})
-        self._ask(lambda s: s.compare_set(self._key(self._of_round("closed")), "", said))
+    def _close(self, here, former, attempt):
+        """Ranks go to the node with the store, those of the last round, and others as they came."""
+        at = {token: rank for rank, token in enumerate(former)}
+        here.sort(key=lambda node: (not node["hosting"], at.get(node["token"], len(at))))
+        said = json.dumps({"nodes": here[: self._most], "attempt": attempt})
+        if self._first(self._of_round("closed"), said) == said:
+            self._set("latest", str(self.round))
+            self._pulses.forget()
+            self._tidy(self.round - 2)
+
+    def _tidy(self, number):
+        """Who closed it and how it ended stays: one that stood still since then has to find it."""
+        gone = {self._key(self._of_round(name, number)) for name in _OF_A_ROUND}
+        for key in self._ask(lambda s: s.list_keys()):
+            of_a_rank = key.startswith("/worker/attempt_") and f"/round_{number}/" in key
+            if key in gone or of_a_rank:
+                self._ask(lambda s: s.delete_key(key))  # noqa: B023
 
     def _give_up(self, count):
-        raise RendezvousTimeoutError(
+        reason = (
             f"after {self._timeout:g} s there are {count} of at least {self._least} nodes\n  start "
             f"the same command on more, with --nnodes {self._about['size']} and the endpoint "
             f"{self.addr}:{self.port}"
         )
+        if self._hosting:
+            self.end(reason)
+        raise RendezvousTimeoutError(reason)
 
-    def _end_round(self, kind, why=""):
+    def _end_round(self, kind, why="", number=None):
         said = json.dumps({"kind": kind, "why": why})
-        key = self._key(self._of_round("end"))
-        return json.loads(bytes(self._ask(lambda s: s.compare_set(key, "", said))))["kind"]
+        return json.loads(self._first(self._of_round("end", number), said))["kind"]
 
-    def _how_it_ended(self):
-        name = self._of_round("end")
+    def _how_it_ended(self, number=None):
+        name = self._of_round("end", number)
         return json.loads(self._get(name)) if self._has(name) else {"kind": None, "why": ""}
 
     def changed(self):
         how = self._how_it_ended()
         return how["why"] if how["kind"] == "changed" else None
 
-    def _lost_ranks(self):
-        return self._lines(self._of_round("lost"))
+    def _lost_ranks(self, number=None):
+        return self._lines(self._of_round("lost", number))
 
-    def _lose(self, rank, why):
-        self._append(self._of_round("lost"), rank)
-        self._end_round("changed", why)
+    def _lose(self, rank, why, number=None):
+        self._append(self._of_round("lost", number), rank)
+        self._end_round("changed", why, number)
 
     def beat(self):
-        """Says that this node is alive, and of the next one that is not that it is lost."""
-        now = time.monotonic()
-        if now < self._next_beat:
+        """Says that this node is alive, and sees to the others where it is the leader."""
+        if not self._pulses.due():
             return
-        self._next_beat = now + self._patience / 5
-        self._count += 1
-        self._set(self._of_round(f"beat/{self.rank}"), str(self._count))
-        lost = self._lost_ranks()
-        others = ((self.rank + i) % self.size for i in range(1, self.size))
-        watched = next((rank for rank in others if rank not in lost), None)
-        name = self._of_round(f"beat/{watched}")
-        seen = watched, self._get(name) if self._has(name) else None
-        if seen != self._watching:
-            self._watching, self._since = seen, now
-        elif watched is not None and now - self._since > self._patience:
-            self._lose(
-                watched,
-                f"node {watched} ({self.nodes[watched]['host']}) is lost: its launcher has not "
-                f"been heard of for {now - self._since:.0f} s",
-            )
+        self._pulses.beat()
+        leader = self._first("leader", self._token)
+        if leader != self._token:
+            self._pulses.look([leader])
+            if self._pulses.missed(leader):
+                leader = self._first("leader", self._token, leader)
+        self._leads = leader == self._token
+        if self._leads:
+            self._lead()
+
+    def _lead(self):
+        """Ends the round that runs where one of its nodes is missed, or where another waits and
+        there is room."""
+        number = self.round if self._runs else self.round - 1
+        members = self._closed(number)["nodes"] if number >= 0 else []
+        waiting = self._lines(self._of_round("arrived", number + 1))
+        self._pulses.look([node["token"] for node in members + waiting])
+        lost = self._lost_ranks(number)
+        for rank, node in enumerate(members):
+            why = None if rank in lost else self._pulses.missed(node["token"])
+            if why:
+                self._lose(rank, f"node {rank} ({node['host']}) {why}", number)
+        if 0 < len(members) < self._most and not self._has(self._of_round("done", number)):
+            come = next((n for n in waiting if self._pulses.there(n["token"])), None)
+            if come:
+                self._end_round("changed", f"a node ({come['host']}) has come", number)
 
     def failed(self, attempt):
         self._end_round("failed")
 
     def failed_elsewhere(self, attempt):
-        """Whether the round has ended; a node that waits ends it where there is room."""
         self._ended()
-        kind = self._how_it_ended()["kind"]
-        if kind is None and self.size < self._most:
-            waiting = self._here(self.round + 1)
-            if waiting and not self._has(self._of_round("done")):
-                host = waiting[0]["host"]
-                kind = self._end_round("changed", f"a node ({host}) has come")
-        return kind in ("failed", "changed")
+        return self._how_it_ended()["kind"] in ("failed", "changed")
 
     def done(self, attempt):
         name = self._of_round("done")
         if self.rank not in self._lines(name):
             self._append(name, self.rank)
-        if len(self._lines(name)) < self.size or self._end_round("done") != "done":
-            return False
-        self.over()
-        return True
+        return len(self._lines(name)) >= self.size and self._end_round("done") == "done"
 
     def stopped(self, attempt, report, pause):
         """The reports of the nodes that are left, where a rank has failed."""
@@ -213,15 +259,12 @@ class ElasticNodes(SeveralNodes):
         while True:
             reports, lost = dict(self._lines(name)), self._lost_ranks()
             # One that was taken for lost has not been waited for.
-            if self.rank in lost or {*reports, *lost} >= set(range(self.size)):
+            gone_on = self.rank in lost or self._has(self._of_round("closed", self.round + 1))
+            if gone_on or {*reports, *lost} >= set(range(self.size)):
                 return list(reports.values())
             self.beat()
             self._ended()
             pause(_POLL)
-
-    def over(self):
-        """Tells nodes that wait that there will be no further round."""
-        self._set("finished")
 
     def announce(self, problem):
         """A node that ends leaves the others the job, unless it has the store."""
@@ -238,14 +281,15 @@ class ElasticNodes(SeveralNodes):
     def leave(self):
         """The host waits for those that still read how the job ended, and for nobody else."""
         with contextlib.suppress(RendezvousError):
-            self._append("gone", self._about["token"])
+            self._pulses.stop()
             end = time.monotonic() + _FAREWELL
             while self._hosting and time.monotonic() < end and self._others_are_here():
                 time.sleep(_POLL)
         self.store = None
 
     def _others_are_here(self):
-        gone, lost = self._lines("gone"), self._lost_ranks()
-        nodes = [node for rank, node in enumerate(self.nodes) if rank not in lost]
-        nodes += self._here(self.round) + self._here(self.round + 1)
-        return any(node["token"] not in gone for node in nodes)
+        arrived = (self._lines(self._of_round("arrived", self.round + i)) for i in range(2))
+        tokens = {node["token"] for node in sum(arrived, self.nodes)} - {self._token}
+        if self._pulses.due():
+            self._pulses.look(tokens)
+        return any(map(self._pulses.there, tokens))

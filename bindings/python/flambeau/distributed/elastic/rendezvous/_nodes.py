@@ -10,6 +10,7 @@ import json
 import time
 import uuid
 
+from ...._errors import DistError
 from .api import (
     RendezvousClosedError,
     RendezvousConnectionError,
@@ -57,9 +58,6 @@ class OneNode:
     def meet_again(self, attempt, pause):
         """Waits until the nodes of the next attempt are there, and gives its number."""
         return attempt
-
-    def over(self):
-        """Says that a rank has failed for the last time."""
 
     def end(self, reason):
         """Ends the job on all nodes."""
@@ -149,7 +147,7 @@ class SeveralNodes(OneNode):
     def _ask(self, question):
         try:
             return question(self.store)
-        except Exception as problem:
+        except (DistError, OSError) as problem:
             raise RendezvousConnectionError(
                 f"the job's store at {self.addr}:{self.port} does not answer, so the launcher "
                 f"that hosts it is gone: {problem}"

@@ -1,7 +1,7 @@
 """What keeps the nodes of a job from working together."""
 
 __all__ = ["RendezvousClosedError", "RendezvousConnectionError", "RendezvousError",
-           "RendezvousTimeoutError"]  # fmt: skip
+           "RendezvousGracefulExitError", "RendezvousTimeoutError"]  # fmt: skip
 
 
 class RendezvousError(Exception):
@@ -18,3 +18,7 @@ class RendezvousTimeoutError(RendezvousError):
 
 class RendezvousConnectionError(RendezvousError):
     """The store of the job cannot be made or reached."""
+
+
+class RendezvousGracefulExitError(RendezvousError):
+    """The job has succeeded, and this node was not needed."""
