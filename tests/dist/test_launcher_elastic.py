@@ -1,6 +1,7 @@
 """Jobs whose nodes come and go, here launchers beside each other: world sizes, restarts, and what
 is said of who came, left or was lost."""
 
+import json
 import os
 import signal
 from datetime import timedelta
@@ -31,6 +32,13 @@ class Nodes:
         meet = "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{port}"
         given = "--nnodes", nnodes, *meet, "--rdzv-conf", f"{conf},is_host={hosts}", *options
         return self._launch(script, *given, folder=job, FLAMBEAU_JOB_KEY=KEY)
+
+    def host(self):
+        """A store that is nobody's of the job."""
+        wait = timedelta(seconds=PATIENCE)
+        store = self._stores[""] = dist.TCPStore("localhost", 0, None, True, wait, False)
+        self.ports[""] = store.port
+        return store
 
     def store(self, job=""):
         if job not in self._stores:
@@ -293,9 +301,7 @@ def test_the_node_with_the_store_goes(node):
 
 
 def test_another_node_leads_where_the_leader_is_lost(node):
-    """The store is nobody's of the job."""
-    store = dist.TCPStore("localhost", 0, None, True, timedelta(seconds=PATIENCE), False)
-    node.ports[""] = store.port
+    store = node.host()
     script = STAY + "time.sleep(60 if round == 0 else 0)"
     first = node(script, conf=LOST_SOON)
     node.arrived(0, 1)
@@ -306,3 +312,35 @@ def test_another_node_leads_where_the_leader_is_lost(node):
     _, err = second.done(0)
     assert "node 0 (" in err and "is lost" in err
     assert worlds(second, 1, 1) == [1] and store.get("launcher/none/leader") != leader
+
+
+def test_a_node_that_left_while_its_round_was_closed(node):
+    """The store has of it what it would have left there."""
+    store = node.host()
+    gone = {"token": "t", "host": "ghost", "hosting": False, "nproc": 1, "role": "default"}
+    store.append("launcher/none/round/0/arrived", json.dumps(gone) + "\n")
+    store.set("launcher/none/beat/t", "1")
+    other = node(STAY + "time.sleep(60 if round == 0 else 0)", conf=BOTH)
+    assert worlds(other, 0, 1) == [2]
+    store.delete_key("launcher/none/beat/t")
+    assert "node 0 (ghost) has left; all ranks start again" in other.done(0)[1]
+    assert worlds(other, 1, 1) == [1]
+
+
+def test_the_store_does_not_grow_by_rounds(node):
+    store = node.host()
+    script = """
+import flambeau.distributed as dist
+dist.init_process_group("gloo")
+dist.destroy_process_group()
+sys.exit(3 if attempt < 3 else 0)
+"""
+    node(script, "--max-restarts", "3").done(0)
+    of = {n: [k for k in store.list_keys() if k.endswith(f"round_{n}") or f"round_{n}/" in k]
+          for n in range(4)}  # fmt: skip
+    assert of[2] and of[3] and not of[0] and not of[1], of
+    kept = [
+        k.rpartition("/")[2] for k in store.list_keys() if k.startswith("launcher/none/round/0")
+    ]
+    assert kept == ["closed", "end"]
+    assert not any(k.startswith("launcher/none/beat/") for k in store.list_keys())

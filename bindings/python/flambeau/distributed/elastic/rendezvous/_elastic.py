@@ -112,12 +112,13 @@ class ElasticNodes(SeveralNodes):
 
     def _wait_until_closed(self, pause):
         end = enough = None
+        patience = self._timeout + self._waits[self.round > 0] - self._waits[0]
         while not self._has(self._of_round("closed")):
             self._ended()
             self.beat()
             former = self._former()
             now = time.monotonic()
-            end = (end or now + self._timeout) if former else None
+            end = (end or now + patience) if former else None
             if former and (self._leads or now > end):
                 here = self._here()
                 enough = (enough or now) if len(here) >= self._least else None
