@@ -67,7 +67,7 @@ at, row, x = T.tensor([0, v]), T.tensor([[0, v, 1]]), lambda: T.arange(12.0).res
 for line in calls.strip().splitlines():
     name, code = line.split(": ", 1)
     print(name, flush=True)
-    signal.alarm(20)
+    signal.alarm(10)
     try:
         eval(code)
     except Exception as error:

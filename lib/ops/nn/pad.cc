@@ -159,20 +159,22 @@ Tensor padded_rows(const Tensor& x, const Repeats& r) {
   std::vector<int64_t> rows{0}, columns;
   int64_t planes = 1, plane_bytes = bytes;
   for (size_t d = 0; d < first; ++d) planes *= sizes[d];
-  for (size_t d = first; d <= last; ++d) plane_bytes *= r.sizes[d];
+  for (size_t d = first; d <= last; ++d) {
+    plane_bytes *= r.sizes[d];
+    sizes[d] = r.padded(d);
+  }
+  // Before its places: of what is too large they would fill the memory first.
+  const Tensor y = flambeau::empty(sizes, x.dtype(), x.device());
   for (size_t d = first; d < last; ++d) {
     std::vector<int64_t> inner;
-    sizes[d] = r.padded(d);
     for (const int64_t outer : rows)
       for (int64_t i = 0; i < sizes[d]; ++i)
         inner.push_back(outer + r.at(d, i) * from.strides()[d] * bytes);
     rows = std::move(inner);
   }
-  sizes[last] = r.padded(last);
   const auto [before, after] = r.sides[last];
   for (int64_t i = 0; i < sizes[last]; ++i)
     if (i < before || i >= sizes[last] - after) columns.push_back(r.at(last, i));
-  const Tensor y = flambeau::empty(sizes, x.dtype(), x.device());
   const PadRowsArgs a{static_cast<char*>(y.data()),
                       static_cast<const char*>(from.data()),
                       planes,
