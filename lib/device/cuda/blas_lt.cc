@@ -4,10 +4,7 @@
 
 #include <dlfcn.h>
 
-#include <atomic>
-
 #include "base/error.h"
-#include "base/warning.h"
 #include "device/cuda/toolkit.h"
 
 namespace flambeau::cuda::lt {
@@ -52,22 +49,10 @@ const Functions& functions() {
 }
 
 const Functions* functions_if_any() {
-  constexpr size_t never = ~size_t(0);
-  static std::atomic<const Functions*> found{nullptr};
-  static std::atomic<size_t> missed{never};  // with so many directories
-  if (const Functions* f = found.load(std::memory_order_acquire)) return f;
-  const size_t named = library_directories();
-  if (missed == named) return nullptr;
-  try {
-    found = &functions();
-  } catch (const Error& e) {
-    missed = named;
-    static ToldOnce told;
-    told.warn(
-        "Products of matrices run on flambeau's own kernels, which are several times slower: ",
-        e.what());
-  }
-  return found;
+  static FunctionsIfAny<Functions> any;
+  return any.get(
+      &functions,
+      "Products of matrices run on flambeau's own kernels, which are several times slower: ");
 }
 
 }  // namespace flambeau::cuda::lt

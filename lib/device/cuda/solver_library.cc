@@ -2,10 +2,7 @@
 // attempt is repeated as that of cuBLASLt is.
 #include "device/cuda/solver_library.h"
 
-#include <atomic>
-
 #include "base/error.h"
-#include "base/warning.h"
 #include "device/cuda/toolkit.h"
 
 namespace flambeau::cuda::solver {
@@ -69,20 +66,8 @@ const Functions& functions() {
 }
 
 const Functions* functions_if_any() {
-  constexpr size_t never = ~size_t(0);
-  static std::atomic<const Functions*> found{nullptr};
-  static std::atomic<size_t> missed{never};  // with so many directories
-  if (const Functions* f = found.load(std::memory_order_acquire)) return f;
-  const size_t named = library_directories();
-  if (missed == named) return nullptr;
-  try {
-    found = &functions();
-  } catch (const Error& e) {
-    missed = named;
-    static ToldOnce told;
-    told.warn("Matrices are factored on the host, to which they are copied: ", e.what());
-  }
-  return found;
+  static FunctionsIfAny<Functions> any;
+  return any.get(&functions, "Matrices are factored on the host, to which they are copied: ");
 }
 
 }  // namespace flambeau::cuda::solver
