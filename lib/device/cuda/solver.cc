@@ -34,8 +34,9 @@ int narrowed(int64_t n) {
 
 // Memory for one matrix after the other.
 struct Space {
-  size_t device_bytes = 0, host_bytes = 0;
+  size_t device_bytes = 0, host_bytes = 0, info_bytes = 0;
   void *device = nullptr, *host = nullptr;
+  int* info = nullptr;  // of arguments alone, where the program has no flags of its own
 };
 
 // What was asked for, on a stream whose handles are this thread's.
@@ -77,10 +78,13 @@ template <class Size, class Each>
 void Factoring::every(const char* what, const Size& size, const Each& each) const {
   Space space;
   solver_ok(size(space), "asking for a workspace");
+  // The larger one first: the stream keeps a block for it.
   const Workspace device(stream_, space.device_bytes, "linalg workspace");
+  const Workspace info(stream_, space.info_bytes, "linalg info");
   std::vector<std::byte> host(space.host_bytes);
   space.device = device.data();
   space.host = host.data();
+  space.info = static_cast<int*>(info.data());
   for (int64_t i = 0; i < p_.batches; ++i) solver_ok(each(space, i), what);
 }
 
@@ -153,34 +157,34 @@ void Factoring::swap_rows() {
 
 void Factoring::reflections() {
   const int64_t k = std::min(p_.m, p_.n);
-  const Workspace info(stream_, sizeof(int), "linalg info");
   every(
       "geqrf",
       [&](Space& w) {
+        w.info_bytes = sizeof(int);
         return f_.geqrf_size(h_.solver, h_.params, p_.m, p_.n, type_, p_.a, p_.m, type_, p_.b,
                              type_, &w.device_bytes, &w.host_bytes);
       },
       [&](const Space& w, int64_t i) {
         return f_.geqrf(h_.solver, h_.params, p_.m, p_.n, type_, at(p_.a, i, p_.m * p_.n), p_.m,
                         type_, at(p_.b, i, k), type_, w.device, w.device_bytes, w.host,
-                        w.host_bytes, static_cast<int*>(info.data()));
+                        w.host_bytes, w.info);
       });
 }
 
 void Factoring::orthogonal() {
   const int m = narrowed(p_.m), n = narrowed(p_.n), k = narrowed(p_.k);
-  const Workspace info(stream_, sizeof(int), "linalg info");
   int elements = 0;
   every(
       "orgqr",
       [&](Space& w) {
         const int status = f_.orgqr_size[wide_](h_.solver, m, n, k, p_.a, m, p_.b, &elements);
         w.device_bytes = size_t(elements) * (wide_ ? 8 : 4);
+        w.info_bytes = sizeof(int);
         return status;
       },
       [&](const Space& w, int64_t i) {
         return f_.orgqr[wide_](h_.solver, m, n, k, at(p_.a, i, p_.m * p_.n), m, at(p_.b, i, p_.k),
-                               w.device, elements, static_cast<int*>(info.data()));
+                               w.device, elements, w.info);
       });
 }
 
