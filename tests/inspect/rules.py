@@ -41,6 +41,7 @@ class Rule:
 
 
 CONV, FOLD = "kernels/conv/conv", "kernels/fold/fold"
+DIRECT = "kernels/conv/conv_direct"
 CHUNKS, ELEMENTS = r"\bmap_chunks_kernel<\S*::", r"\bmap_elements_kernel<\S*::"
 PRODUCT, OF = r"\bconv_product_kernel<", r"\S*ConvResult\)"
 MMA, WIDE = (TENSOR, MATRICES, COPIES), (WIDE_STORES,)
@@ -89,6 +90,18 @@ RULES = (
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, registers=128, main=MMA),
     Rule(rf"{PRODUCT}float, ", CONV, registers=255, main=(FMA, WIDE_SHARED, COPIES)),
     Rule(r"\bconv_parts_kernel<", CONV, registers=40),
+    # Vectors of channels: of a run's four outputs 32 sums in registers.
+    Rule(
+        r"\bconv_direct_kernel<\S+, [48], ",
+        DIRECT,
+        registers=112,
+        needs=WIDE,
+        main=(FMA, WIDE_SHARED, WIDE_LOADS),
+    ),
+    Rule(r"\bconv_direct_kernel<\S+, 1, ", DIRECT, registers=64),
+    Rule(r"\bconv_direct_weight_kernel<\S+, [48]>", DIRECT, 80, 1024, main=(FMA, WIDE_LOADS)),
+    Rule(r"\bconv_direct_weight_kernel<\S+, 1>", DIRECT, 40, 2048),
+    Rule(r"\bconv_direct_parts_kernel<", DIRECT, registers=40),
     # The scale is a double, and blocks find their head by a division: once, before the loops.
     Rule(
         r"\battention_(forward|query_slopes|key_slopes|mask_slopes)_kernel<",

@@ -11,8 +11,10 @@
 
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "kernels/conv/conv_direct.h"
 #include "kernels/conv/conv_product.h"
 #include "tests/harness/cuda_on_cpu/banks.h"
+#include "tests/harness/cuda_on_cpu/traffic.h"
 #include "tests/kernels/emulated.h"
 #include "tests/kernels/tensors.h"
 
@@ -250,6 +252,55 @@ TEST(Conv, EmulatedProductsMeetNoBankTwice) {
   cuda_on_cpu::counting_banks = false;
   EXPECT_GT(cuda_on_cpu::bank_counts.phases, 10000u);
   EXPECT_EQ(cuda_on_cpu::bank_counts.conflicts, 0u);
+}
+
+// What products do not serve; more channels than a block has, strides, dilations, lines, volumes.
+const Case kDirect[] = {
+    {2, 16, 16, 16, {9, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 72, 72, 72, {9, 10}, {3, 3}, {2, 2}, {1, 1}, {1, 1}},
+    {2, 24, 24, 24, {11, 6}, {5, 3}, {3, 1}, {2, 1}, {1, 2}},
+    {1, 16, 16, 16, {8, 9}, {3, 3}, {1, 1}, {2, 2}, {2, 2}},
+    {3, 8, 8, 8, {70}, {4}, {1}, {3}, {1}},
+    {1, 8, 8, 8, {5, 6, 7}, {3, 2, 3}, {1, 2, 2}, {1, 1, 1}, {1, 1, 1}},
+    {1, 136, 136, 136, {7, 7}, {7, 7}, {1, 1}, {3, 3}, {1, 1}},
+    {9, 4, 4, 4, {33, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+};
+
+struct EmulatedDirectKernels {
+  Emulated narrow{kConvDirect}, wide{kConvDirectWide}, weight{kConvDirectWeight},
+      wide_weight{kConvDirectWeightWide};
+};
+
+TEST(Conv, EmulatedDirect) {
+  FLAM_EMULATED(forward, kConvDirect);
+  const EmulatedDirectKernels kernels;
+  const std::array dtypes{Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f64};
+  int at = 0;
+  for (const Case& c : kCases) {
+    if (!is_product(c)) check_case(c, dtypes[size_t(at % 4)], at % 3 == 0);
+    ++at;
+  }
+  for (const Case& c : kDirect) {
+    for (Dtype dtype : dtypes) check_case(c, dtype, dtype != Dtype::f64);
+    check_case(c, dtypes[size_t(at++ % 4)], false);
+  }
+}
+
+// A run's outputs share the rows that they meet: six of three pixels for four outputs, where each
+// alone would ask for nine pixels. Memory moves the image and the result once.
+TEST(Conv, EmulatedDirectAsksForSharedRowsOnce) {
+  FLAM_EMULATED(forward, kConvDirectWide);
+  const EmulatedDirectKernels kernels;
+  const Case c{1, 64, 64, 64, {32, 32}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
+  const Problem s = problem_of(c, Dtype::f16, true);
+  cuda_on_cpu::traffic = {};
+  cuda_on_cpu::counting_traffic = true;
+  run_conv("conv", s.y, s.x, s.w, {}, params_of(c));
+  cuda_on_cpu::counting_traffic = false;
+  const uint64_t vectors = 32 * 32 * 64 / 8, weights = 64 * 9;
+  EXPECT_EQ(cuda_on_cpu::traffic.launches, 1u);
+  EXPECT_LE(cuda_on_cpu::traffic.accesses, vectors / 4 * (6 * 3 + 4) + 8 * weights);
+  EXPECT_LE(double(cuda_on_cpu::traffic.moved()), 1.05 * double(2 * s.y.nbytes()));
 }
 
 TEST(Conv, EmulatedCuda) {

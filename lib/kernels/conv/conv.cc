@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "kernels/access.h"
+#include "kernels/conv/conv_direct.h"
 #include "kernels/conv/conv_pointwise.h"
 #include "kernels/conv/conv_product.h"
 
@@ -104,6 +105,7 @@ void run_conv(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
   g.activation = activation;
   if (run_conv_pointwise(op, y, x, w, bias, g)) return;
   if (conv_product_serves(kConvProduct, y, g)) return run_conv_product(op, y, x, w, bias, g);
+  if (run_conv_direct(op, y, x, w, bias, g)) return;
   launch_kernel(op, fn, y.device(), g, {writes(y), reads(x), reads(w), reads(bias)});
 }
 
@@ -116,6 +118,7 @@ void run_conv_backward_data(const char* op, const Tensor& dx, const Tensor& dy, 
   if (conv_product_serves(kConvProductData, dx, g)) {
     return run_conv_product_data(op, dx, dy, w, bias, g);
   }
+  if (run_conv_direct_data(op, dx, dy, w, bias, g)) return;
   launch_kernel(op, fn, dx.device(), g, {writes(dx), reads(dy), reads(w), reads(bias)});
 }
 
@@ -128,6 +131,7 @@ void run_conv_backward_weight(const char* op, const Tensor& dw, const Tensor& dy
   if (conv_product_serves(kConvProductWeight, dw, g)) {
     return run_conv_product_weight(op, dw, dy, x, g);
   }
+  if (run_conv_direct_weight(op, dw, dy, x, g)) return;
   launch_kernel(op, fn, dw.device(), g, {writes(dw), reads(dy), reads(x)});
 }
 

@@ -1,7 +1,7 @@
 // Convolutions in plain CUDA C++, gathering: a thread owns an output element and sums in a fixed
 // order, so that no atomics are needed and every run gives the same bits. For the gradient by the
-// weight a block owns the element. They serve f64, groups of few channels and more positions than
-// 32 bits count; conv_product_device.h has the rest.
+// weight a block owns the element. They serve what conv_product_device.h and conv_direct_device.h
+// do not: more positions than 32 bits count, and weights larger than a block's memory.
 #pragma once
 #include "kernels/conv/conv.h"
 #include "kernels/cuda_launch.h"
