@@ -4,7 +4,7 @@
  * `flam_add_f64(x, 0.5)`, `flam_mul_i64_(x, 2)` and their like take a number as the other operand:
  * it takes part in promotion by its category only, as a Python number does in PyTorch, and so does
  * `flam_scalar_f64` and its like wherever a tensor is taken. A 0-d cpu tensor may meet operands of
- * another device.
+ * another device. Beside f16 and bf16, sums, products and quotients take the number in f32.
  */
 #ifndef FLAMBEAU_BINARY_H
 #define FLAMBEAU_BINARY_H

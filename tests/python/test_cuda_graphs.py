@@ -100,6 +100,18 @@ def test_a_capture_runs_nothing_and_a_replay_reads_what_is_there(torch):
     assert z.tolist() == [9] * 5
 
 
+def test_a_replay_takes_numbers_beside_half_types_as_the_calls_did(torch):
+    for dtype in (torch.bfloat16, torch.float16):
+        x = torch.tensor([0.1, 7.5, -300.0], device="cuda", dtype=dtype)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = (x * 0.3 + 0.1 - 1 / 3) / 3.14159
+        x.copy_(x.flip(0))
+        graph.replay()
+        assert torch.equal(y, (x * 0.3 + 0.1 - 1 / 3) / 3.14159)
+        assert (y[1].float() * 3.14159 - (2.25 + 0.1 - 1 / 3)).abs() < 2e-2
+
+
 def test_memory_of_a_graph_is_nobody_elses(torch):
     x = torch.ones(1000, device="cuda")
     graph = torch.cuda.CUDAGraph()

@@ -3,6 +3,7 @@
 #include "ops/elementwise/binary.h"
 
 #include "base/error.h"
+#include "ops/elementwise/beside_half.h"
 #include "ops/elementwise/complex.h"
 #include "ops/formula.h"
 
@@ -79,9 +80,16 @@ void check_subtraction(const Tensor& input, const Tensor& other) {
         "invert a mask, use the `~` or `logical_not()` operator instead.");
 }
 
-Tensor difference(Call& c, size_t from, size_t what, double alpha) {
-  return alpha == 1 ? c.map(kSub, {c[from], c[what]})
-                    : c.map(kAddScaled, {c[from], c[what]}, {-alpha});
+// c[a] + alpha * c[b]
+Tensor sum(Call& c, size_t a, size_t b, double alpha) {
+  if (is_beside_half(c, b, c[a].dtype()))
+    return c.map(kPlusNumber, {c[a]}, {1, alpha * number_in_float(c[b])});
+  if (is_beside_half(c, a, c[b].dtype()))
+    return c.map(kPlusNumber, {c[b]}, {alpha, number_in_float(c[a])});
+  const bool truth = c[a].dtype() == Dtype::boolean;  // has no differences
+  return alpha == 1              ? c.map(kAdd, {c[a], c[b]})
+         : alpha == -1 && !truth ? c.map(kSub, {c[a], c[b]})
+                                 : c.map(kAddScaled, {c[a], c[b]}, {alpha});
 }
 
 template <class Backward> Tensor chosen(Form op, const Kernel& k, const Tensor& input,
@@ -96,25 +104,22 @@ template <class Backward> Tensor chosen(Form op, const Kernel& k, const Tensor& 
 
 Tensor add(const Tensor& input, const Tensor& other, double alpha, Into into) {
   Call c{op::add.to(into), {input, other}};
-  check_factor("alpha", alpha, c.promote());
-  Tensor y = alpha == 1 ? c.map(kAdd, {c[0], c[1]}) : c.map(kAddScaled, {c[0], c[1]}, {alpha});
-  return c.track(std::move(y), AddBackward<"AddBackward0">{alpha});
+  check_factor("alpha", alpha, promote_beside(c));
+  return c.track(sum(c, 0, 1, alpha), AddBackward<"AddBackward0">{alpha});
 }
 
 Tensor sub(const Tensor& input, const Tensor& other, double alpha, Into into) {
   check_subtraction(input, other);
   Call c{op::sub.to(into), {input, other}};
-  check_factor("alpha", alpha, c.promote());
-  Tensor y = difference(c, 0, 1, alpha);
-  return c.track(std::move(y), AddBackward<"SubBackward0">{-alpha});
+  check_factor("alpha", alpha, promote_beside(c));
+  return c.track(sum(c, 0, 1, -alpha), AddBackward<"SubBackward0">{-alpha});
 }
 
 Tensor rsub(const Tensor& input, const Tensor& other, double alpha) {
   check_subtraction(input, other);
   Call c{op::rsub, {input, other}};
-  check_factor("alpha", alpha, c.promote());
-  Tensor y = difference(c, 1, 0, alpha);
-  return c.track(std::move(y), RsubBackward{alpha});
+  check_factor("alpha", alpha, promote_beside(c));
+  return c.track(sum(c, 1, 0, -alpha), RsubBackward{alpha});
 }
 
 Tensor rpow(const Tensor& input, const Tensor& other) {
@@ -126,9 +131,9 @@ Tensor mul(const Tensor& input, const Tensor& other, Into into) {
   if (has_complex(input, other)) [[unlikely]]
     return of_complex::mul(input, other, into);
   Call c{op::mul.to(into), {input, other}};
-  c.promote();
+  promote_beside(c);
   MulBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1], c.wants(0))};
-  return c.track(c.map(kMul, {c[0], c[1]}), std::move(gradient));
+  return c.track(map_beside(c, kMul, kTimesNumber, kTimesNumber), std::move(gradient));
 }
 
 Tensor atan2(const Tensor& input, const Tensor& other, Into into) {

@@ -12,6 +12,10 @@ inline constinit Kernel kDiv{"div"};  // floating
 inline constinit Kernel kDivTrunc{"div_trunc"}, kDivFloor{"div_floor"};
 inline constinit Kernel kRemainder{"remainder"}, kFmod{"fmod"};
 inline constinit Kernel kPow{"pow"};
+// Of half types alone, an element x and a number of the program (beside_half.h).
+inline constinit Kernel kPlusNumber{"add"};  // scale * x + number; {scale, number}
+inline constinit Kernel kTimesNumber{"mul"}, kOverNumber{"div"}, kNumberOver{"div"};   // {number}
+inline constinit Kernel kTruncOverNumber{"div_trunc"}, kFloorOverNumber{"div_floor"};  // {number}
 inline constinit Kernel kMaximum{"maximum"}, kMinimum{"minimum"}, kFmax{"fmax"}, kFmin{"fmin"};
 inline constinit Kernel kAtan2{"atan2"};  // floating
 inline constinit Kernel kBitwiseAnd{"bitwise_and"}, kBitwiseOr{"bitwise_or"},

@@ -126,6 +126,38 @@ struct Fmod {
 };
 FLAM_MAP(kFmod, Fmod, NumberTypes);
 
+// ---- a number beside half types -----------------------------------------------------------------
+
+template <class F> struct AsBrief {};
+template <class F>
+  requires requires { typename F::Brief; }
+struct AsBrief<F> {
+  using Brief = void;
+};
+
+template <class F> struct ByNumber : AsBrief<F> {
+  double number;
+  template <class V> FLAM_FN V operator()(V x) const { return F{}(x, V(number)); }
+};
+template <class F> struct OfNumber : AsBrief<F> {
+  double number;
+  template <class V> FLAM_FN V operator()(V x) const { return F{}(V(number), x); }
+};
+
+struct PlusNumber {
+  using Brief = void;
+  double scale, number;
+  template <class V> FLAM_FN V operator()(V x) const { return V(scale) * x + V(number); }
+};
+
+using HalfTypes = TypeList<Half, BFloat16>;
+FLAM_MAP(kPlusNumber, PlusNumber, HalfTypes);
+FLAM_MAP(kTimesNumber, ByNumber<Mul>, HalfTypes);
+FLAM_MAP(kOverNumber, ByNumber<Div>, HalfTypes);
+FLAM_MAP(kNumberOver, OfNumber<Div>, HalfTypes);
+FLAM_MAP(kTruncOverNumber, ByNumber<DivTrunc>, HalfTypes);
+FLAM_MAP(kFloorOverNumber, ByNumber<DivFloor>, HalfTypes);
+
 // ---- powers -------------------------------------------------------------------------------------
 
 // By squaring, modulo the type's range; to a negative power only 1 and -1 are not 0.

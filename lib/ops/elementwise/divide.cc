@@ -3,8 +3,7 @@
 #include "base/error.h"
 #include "flambeau/binary.h"
 #include "kernels/fold/fold.h"
-#include "ops/element.h"
-#include "ops/elementwise/binary.h"
+#include "ops/elementwise/beside_half.h"
 #include "ops/elementwise/complex.h"
 #include "ops/elementwise/pointwise.h"
 #include "ops/elementwise/told_divisor.h"
@@ -62,9 +61,14 @@ void check_divisor(const char* op, const Tensor& divisor) {
 
 Tensor rounded_quotient(Form op, const Kernel& k, const Tensor& input, const Tensor& other) {
   Call c{op, {input, other}};
-  const Dtype dtype = c.promote();
+  const Dtype dtype = promote_beside(c);
+  c.convert(0, dtype);
+  if (is_beside_half(c, 1, dtype)) {
+    const Kernel& by_number = &k == &kDivTrunc ? kTruncOverNumber : kFloorOverNumber;
+    return c.track(c.map(by_number, {c[0]}, {number_in_float(c[1])}), RoundedDivBackward{});
+  }
   check_divisor(op, c[1]);
-  if (&k == &kDivTrunc && (dtype == Dtype::f16 || dtype == Dtype::bf16)) {
+  if (&k == &kDivTrunc && is_half(dtype)) {
     // The quotient is rounded before it is cut, as in torch.
     const Tensor quotient = c.map(kDiv, {c[0], c[1]});
     return c.track(c.map(kTrunc, {quotient}), RoundedDivBackward{});
@@ -99,7 +103,7 @@ struct PowBackward {
   Saved a, b, y;
   static constexpr auto name = "PowBackward1";
   Tensors operator()(const Tensor& dy) const {
-    const Tensor base = element(a), e = element(b), none = num(int64_t{0});
+    const Tensor base = a, e = b, none = num(int64_t{0});
     Tensor da, db;
     if (wanted(0))
       da = drop_where(eq(e, none), mul(dy, mul(e, pow(base, sub(e, num(int64_t{1}))))));
@@ -108,6 +112,16 @@ struct PowBackward {
       db = drop_where(at_zero, mul(dy, mul(y, log(base))));
     }
     return {da, db};
+  }
+};
+
+struct PowOfNumberBackward {
+  Saved exponent, y;
+  double base;
+  static constexpr auto name = "PowBackward1";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor slope = mul(dy, mul(y, num(std::log(base))));
+    return {Tensor(), base == 0 ? drop_where(ge(exponent, num(int64_t{0})), slope) : slope};
   }
 };
 
@@ -138,14 +152,17 @@ Tensor div(const Tensor& input, const Tensor& other, int32_t rounding_mode, Into
   if (has_complex(input, other)) [[unlikely]]
     return of_complex::div(input, other, into);
   Call c{op::div.to(into), {input, other}};
-  float_operands(c);
-  if (tells_divisor(input, c[0].dtype())) {
-    Tensor y = c.map(kDiv, {c[0], c[1]});
+  const Dtype promoted = c.promoted();
+  const Dtype dtype = is_floating(promoted) ? promoted : defaults().dtype;
+  convert_beside(c, dtype);
+  const auto quotient = [&] { return map_beside(c, kDiv, kOverNumber, kNumberOver); };
+  if (tells_divisor(input, dtype)) {
+    Tensor y = quotient();
     DivNumberBackward gradient{c.save(c[0]), c.save_output(y)};
     return c.track(std::move(y), std::move(gradient));
   }
   DivBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1])};
-  return c.track(c.map(kDiv, {c[0], c[1]}), std::move(gradient));
+  return c.track(quotient(), std::move(gradient));
 }
 
 Tensor floor_divide(const Tensor& input, const Tensor& other, Into into) {
@@ -171,6 +188,12 @@ Tensor pow(const Tensor& input, const Tensor& exponent, Into into) {
   Call c{op::pow.to(into), {input, exponent}};
   c.promote();
   if (number && !input.is_wrapped_number()) return pow_number(c, e);
+  if (input.is_wrapped_number()) {
+    PowOfNumberBackward gradient{c.save(c[1]), {}, read_number(input)};
+    Tensor y = c.map(kPow, {c[0], c[1]});
+    gradient.y = c.save_output(y);
+    return c.track(std::move(y), std::move(gradient));
+  }
   PowBackward gradient{c.save(c[0]), c.save(c[1]), {}};
   Tensor y = c.map(kPow, {c[0], c[1]});
   gradient.y = c.save_output(y);

@@ -220,9 +220,11 @@ Tensor lerp(const Tensor& input, const Tensor& end, const Tensor& weight, Into i
   check(weight.dim() == 0 || weight.dtype() == input.dtype(), Code::dtype, "expected dtype ",
         name_of(input.dtype()), " for `weight` but got dtype ", name_of(weight.dtype()));
   Call c{op::lerp.to(into), {input, end, weight}};
+  if (weight.is_wrapped_number()) {
+    const double by = read_number(weight);
+    return c.track(c.map(kLerpNumber, {c[0], c[1]}, {by}), LerpNumberBackward{by});
+  }
   c.convert(2, c[0].dtype());
-  if (weight.impl()->wrapped_number)
-    return c.track(c.map(kLerp, {c[0], c[1], c[2]}), LerpNumberBackward{read_number(weight)});
   const bool by_weight = c.wants(2);
   LerpBackward gradient{c.save(c[0], by_weight), c.save(c[1], by_weight), c.save(c[2])};
   return c.track(c.map(kLerp, {c[0], c[1], c[2]}), std::move(gradient));

@@ -8,6 +8,7 @@ inline constinit Kernel kWhere{"where"};                           // (bool cond
 inline constinit Kernel kClamp{"clamp"};                           // (x, low, high)
 inline constinit Kernel kClampNumbers{"clamp"};                    // (x); {low, high}
 inline constinit Kernel kLerp{"lerp"};                             // (from, to, weight)
+inline constinit Kernel kLerpNumber{"lerp"};                       // (from, to); {weight}
 inline constinit Kernel kAddcmul{"addcmul"}, kAddcdiv{"addcdiv"};  // (x, a, b); {value}
 
 }  // namespace flambeau

@@ -59,6 +59,14 @@ struct Lerp {
 };
 FLAM_MAP(kLerp, Lerp, FloatTypes);
 
+struct LerpNumber {
+  double weight;
+  template <class V> FLAM_FN V operator()(V from, V to) const {
+    return Lerp{}(from, to, V(weight));
+  }
+};
+FLAM_MAP(kLerpNumber, LerpNumber, FloatTypes);
+
 struct Addcmul {
   double value;
   template <class V> FLAM_FN V operator()(V x, V a, V b) const { return V(x + V(value) * a * b); }
