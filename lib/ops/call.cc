@@ -44,6 +44,18 @@ void launch(const Op& op, const Kernel& k, Dtype dtype, const Tensor& y,
   run_map(op, k, dtype, y, inputs, params);
 }
 
+// Of an elementwise result, in the order of its operands' steps; none: C order.
+Dims strides_over(std::span<const Tensor* const> inputs, DimsView sizes, bool same_shape) {
+  bool in_c_order = same_shape || std::ranges::find(sizes, 1) == sizes.end();
+  for (const Tensor* x : inputs) in_c_order &= x->is_contiguous();
+  return in_c_order ? Dims() : dense_strides(inputs, sizes);
+}
+
+Tensor empty_in_order(DimsView sizes, DimsView strides, Dtype dtype, Device device) {
+  return strides.empty() ? flambeau::empty(sizes, dtype, device)
+                         : empty_strided(sizes, strides, dtype, device);
+}
+
 // What an in-place constant (zero_, eq_) does to its target's history: slopes of 0, as in torch.
 struct ConstantBackward {
   static constexpr auto name = "constant";
@@ -306,11 +318,7 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
   }
   const DimsView sizes = same_shape ? first.sizes() : DimsView(shape);
 
-  bool in_c_order = same_shape || std::ranges::find(sizes, 1) == sizes.end();
-  for (size_t i = 0; i < n; ++i) in_c_order &= inputs[i]->is_contiguous();
-  Dims strides;  // empty: C order
-  if (!in_c_order) strides = dense_strides({inputs, n}, sizes);
-
+  const Dims strides = strides_over({inputs, n}, sizes, same_shape);
   if (into_) {
     const Tensor& target = into_->target();
     into_->prepare(sizes, result, device_, strides);
@@ -326,8 +334,7 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
     return t;
   }
 
-  Tensor y = in_c_order ? flambeau::empty(sizes, result, device_)
-                        : empty_strided(sizes, strides, result, device_);
+  Tensor y = empty_in_order(sizes, strides, result, device_);
   launch(op_, k, dtype, y, {inputs, n}, params);
   return y;
 }
@@ -344,6 +351,22 @@ Tensor Call::output(DimsView sizes, Dtype dtype, bool channels_last) {
   }
   Tensor y = empty_image(sizes, dtype, device_, channels_last);
   return y;
+}
+
+Tensor Call::output_in_order(DimsView sizes, Dtype dtype) {
+  if (is_complex(dtype)) [[unlikely]]
+    check_takes_complex(op_, dtype);
+  const bool same_shape = std::ranges::all_of(
+      in_, [&](const Tensor* x) { return std::ranges::equal(x->sizes(), sizes); });
+  const Dims strides = strides_over(in_, sizes, same_shape);
+  if (into_) {
+    into_->prepare(sizes, dtype, device_, strides);
+    const Tensor& target = into_->target();
+    const bool apart = std::ranges::none_of(
+        in_, [&](const Tensor* x) { return x->storage() == target.storage(); });
+    if (apart && target.dtype() == dtype) return adopt_target();
+  }
+  return empty_in_order(sizes, strides, dtype, device_);
 }
 
 Tensor Call::changeable() {

@@ -66,6 +66,10 @@ class Call {
   Tensor output(DimsView sizes, Dtype dtype, bool channels_last = false);
   Tensor output(DimsView sizes) { return output(sizes, in_[0]->dtype()); }
 
+  // The same of an elementwise op, which writes a destination whatever its steps: in the order of
+  // the operands' steps, as map() has it.
+  Tensor output_in_order(DimsView sizes, Dtype dtype);
+
   // Operand 0 as something to change: the destination itself in place, else a copy that becomes the
   // result.
   Tensor changeable();

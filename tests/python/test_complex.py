@@ -87,6 +87,56 @@ def test_operators_with_numbers_of_python(torch, device):
     assert z.dtype == torch.complex64 and (x.double() * 1j).dtype == torch.complex128
 
 
+KEPT = {
+    "mul": lambda z: z * z,
+    "mul by a number": lambda z: z * 2j,
+    "mul of a row": lambda z: z * z[:, :1, :1, :1],
+    "div": lambda z: z / z,
+    "div of a number": lambda z: 2 / z,
+    "exp": lambda z: z.exp(),
+    "log": lambda z: z.log(),
+    "sqrt": lambda z: z.sqrt(),
+    "sgn": lambda z: z.sgn(),
+    "conj": lambda z: z.conj_physical(),
+    "square": lambda z: z.square(),
+    "pow": lambda z: z**3,
+    "reciprocal": lambda z: z.reciprocal(),
+    "real times imaginary": lambda z: z.real * 1j,
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_results_lie_as_their_operands_do(torch, device, name):
+    z = torch.from_numpy(numbers((2, 3, 4, 5))).to(device)
+    dense = KEPT[name](z)
+    assert dense.is_contiguous()
+    for lie in (lambda t: t.to(memory_format=torch.channels_last), lambda t: t.permute(3, 0, 2, 1)):
+        t = lie(z)
+        got = KEPT[name](t)
+        assert got.stride() == t.stride()
+        assert torch.equal(got, KEPT[name](t.contiguous()))
+
+
+def test_what_is_written_where_it_belongs_may_lie_in_any_way(torch, device):
+    z = torch.from_numpy(numbers((2, 3, 4, 5))).to(device)
+    want, image = z * z, z.to(memory_format=torch.channels_last)
+    out = torch.zeros_like(image)
+    assert torch.mul(z, z, out=out) is out and out.stride() == image.stride()
+    grown = torch.mul(image, image, out=torch.empty(0, dtype=z.dtype, device=device))
+    columns = torch.zeros(2, 3, 4, 10, dtype=z.dtype, device=device)[..., ::2]
+    torch.mul(z, z, out=columns)
+    over = image.clone(memory_format=torch.channels_last).mul_(z)
+    crossed = z[..., :4].transpose(2, 3)
+    crossed = torch.mul(crossed, z[..., :4], out=z[..., :4].clone())
+    for got in (out, grown, columns, over):
+        assert torch.equal(got, want)
+    assert torch.equal(crossed, z[..., :4].transpose(2, 3) * z[..., :4])
+    mirrored = z[0, 0, :, :4]
+    want = mirrored.t() * mirrored
+    torch.mul(mirrored.t(), mirrored, out=mirrored)  # which it reads
+    assert torch.equal(mirrored, want)
+
+
 def test_quotients_and_roots_at_their_ends(torch):
     big = 1e300
     values = [complex(big, big), complex(-big, big), 1e-300j, 0j, -4 + 0j, complex(-4, -0.0)]

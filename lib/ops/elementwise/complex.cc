@@ -65,7 +65,7 @@ Tensor arithmetic(Call& c, const Kernel& re, const Kernel& im) {
     operands[i] = &c[i];
     sizes = broadcast_shapes(sizes, c[i].sizes());
   }
-  Tensor y = c.output(sizes, c[0].dtype());
+  Tensor y = c.output_in_order(sizes, c[0].dtype());
   run_map_of_parts(c.op(), re, im, y, {operands, c.size()});
   return y;
 }
@@ -116,7 +116,8 @@ Tensor whole(T x) { return eq(x, x); }  // false where it is NaN
 Tensor complex(T re, T im, Into into) {
   check_parts(op::complex, re, im);
   Call c{op::complex.to(into), {re, im}};
-  const Tensor y = c.output(broadcast_shapes(re.sizes(), im.sizes()), to_complex(re.dtype()));
+  const Tensor y =
+      c.output_in_order(broadcast_shapes(re.sizes(), im.sizes()), to_complex(re.dtype()));
   run_cast(part_of(y, 0), c[0]);
   run_cast(part_of(y, 1), c[1]);
   return c.track(y, ComplexBackward{});
@@ -132,7 +133,7 @@ Tensor conj_physical(T input, Into into) {
   if (!has_complex(input)) return input;
   auto back = [](T dy) { return conj_physical(dy); };
   Call c{op::conj_physical.to(into), {input}};
-  const Tensor y = c.output(input.sizes(), input.dtype());
+  const Tensor y = c.output_in_order(input.sizes(), input.dtype());
   const Tensor re = part_of(c[0], 0), im = part_of(c[0], 1);
   const Tensor* of_im[] = {&im};
   run_cast(part_of(y, 0), re);
@@ -177,9 +178,9 @@ Tensor sgn(T input, Into into) {
     return drop_where(eq(length, num(int64_t{0})), across);
   };
   OfInput<"SgnBackward0", decltype(slope)> gradient{c.save(c[0]), slope};
-  const Tensor y = c.output(input.sizes(), input.dtype());
+  const Tensor y = c.output_in_order(input.sizes(), input.dtype());
   const Tensor re = part_of(c[0], 0), im = part_of(c[0], 1);
-  const Tensor length = flambeau::empty(re.sizes(), re.dtype(), re.device());
+  const Tensor length = flambeau::empty_like(re);
   const Tensor* parts[] = {&re, &im};
   run_map(op::sgn, kHypot, re.dtype(), length, parts, {});
   for (int part : {0, 1}) {
