@@ -7,8 +7,7 @@
 namespace flambeau {
 
 bool product_sums_rows(const Tensor& x) {
-  const bool rounds = x.dtype() == Dtype::f32 && matmul_precision != MatmulPrecision::highest;
-  return (is_half(x.dtype()) || rounds) && library_multiplies(x);
+  return (is_half(x.dtype()) || x.dtype() == Dtype::f32) && library_multiplies(x);
 }
 
 bool run_gemm_with_sums(const Tensor& out, const Tensor& sums, const Tensor& a, const Tensor& b) {

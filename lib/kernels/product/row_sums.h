@@ -5,8 +5,8 @@
 
 namespace flambeau {
 
-// Whether there may be such a pass for operands like `x`. Not for f32 in full precision, of which a
-// sum promises more than a product.
+// Whether there may be such a pass for operands like `x`. Its sums are the library's, which are as
+// exact as its products, accumulated in f32; a sum by itself promises more.
 bool product_sums_rows(const Tensor& x);
 
 // out [m, n] = a^T @ b and sums [m] over the rows of a [k, m], b [k, n]; of one dtype and device,
