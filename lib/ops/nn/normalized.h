@@ -1,4 +1,4 @@
-// What norms over the last dimensions ask of their operands.
+// What norms ask of their operands over the last dimensions, and what statistics are kept in.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -7,6 +7,8 @@
 #include "tensor/tensor.h"
 
 namespace flambeau::ops {
+
+inline Dtype statistics_dtype(Dtype d) { return d == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
 
 // `x` ends with the shape; weights, where given, have it.
 inline void check_normalized(const char* op, const Tensor& x, DimsView shape,
