@@ -48,6 +48,8 @@ MMA, WIDE = (TENSOR, MATRICES, COPIES), (WIDE_STORES,)
 ROWS, NUMBERS = r"\brow_kernel<\S*::", r"(CrossEntropy|Moments|Plane\w+)"
 PASSING = "(Softmax|LogSoftmax|LogSoftmaxBackward|LayerNorm|RmsNorm|RmsNormBackward)"
 FLOATS = r"(float|\S*Half|\S*BFloat16)"
+NORM, CHANNELS = "ops/nn/channels", r"\bchannel_"
+WIDER, PLANES = r"kernel<\S*, \w+, (?!1>)\d>", r"kernel<\S*, true, (?!1>)\d>"
 
 # Two blocks of 256 threads fit a multiprocessor with 128 registers a thread, four with 64.
 RULES = (
@@ -85,6 +87,13 @@ RULES = (
     Rule(ROWS + r"(Moments|PlaneSums), ", "ops/nn/planes", 64, 768, needs=(WIDE_LOADS,)),
     Rule(r"\brow_sums_kernel<", "ops/nn/rows", 64, 8192, needs=(WIDE_LOADS,)),
     Rule(r"\brow_parts_kernel<", "ops/nn/rows", 32, 2048),
+    # Batch norm, by wide pieces of planes (true) or of channels side by side; what is held is a
+    # block's of 512 threads.
+    Rule(rf"{CHANNELS}(moments|slope_sums)_{WIDER}", NORM, 64, 17408, needs=(WIDE_LOADS,)),
+    Rule(rf"{CHANNELS}(norm|slopes)_{PLANES}", NORM, registers=64, shared=17408, needs=VECTORS),
+    Rule(rf"{CHANNELS}(norm|slopes)_{WIDER}", NORM, registers=96, shared=17408, needs=VECTORS),
+    Rule(rf"{CHANNELS}(norm|slopes)_held_{WIDER}", NORM, 96, 17408, needs=VECTORS),
+    Rule(rf"{CHANNELS}\w+_kernel<{FLOATS}, \w+, 1>", NORM, registers=64, shared=8704),
     # Two blocks of halves a multiprocessor; the gradient by the weight (2) writes f32 parts.
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}[01],", CONV, registers=128, needs=WIDE, main=MMA),
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, registers=128, main=MMA),

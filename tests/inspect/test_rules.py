@@ -61,20 +61,46 @@ def test_a_rule_fires_when_its_property_is_lost(kernels, name):
     assert re.search(said, "; ".join(faults_of(kernels[lost], rule)))
 
 
-def test_chunks_of_elementwise_kernels_are_16_bytes(build, tmp_path):
-    """The library's own kernels, with chunks of half as much, fail."""
+def changed(build, tmp_path, rules, *changes):
+    """The rules' kernels for the first GPU, compiled from sources with (file, text, other text)."""
     library = Path(__file__).resolve().parents[2] / "lib"
     shutil.copytree(library, tmp_path / "lib")
-    header = tmp_path / "lib/kernels/map/map_device.h"
-    whole = header.read_text()
-    narrow = whole.replace("kChunkOf = 16 /", "kChunkOf = 8 /")
-    assert narrow != whole
-    header.write_text(narrow)
-    (rule,) = (r for r in RULES if r.source == "ops/nn/norm" and r.needs)
-    source = tmp_path / "lib" / f"{rule.source}.kernel.cc"
+    for name, text, other in changes:
+        file = tmp_path / "lib" / name
+        whole = file.read_text()
+        assert whole.count(text) == 1, name
+        file.write_text(whole.replace(text, other))
+    source = tmp_path / "lib" / f"{rules[0].source}.kernel.cc"
     cubin = compiled(nvcc_of(build), source, GPUS[0], tmp_path / "a.cubin", tmp_path / "lib")
-    kernels = list(kernels_of(cubin, re.compile(rule.kernels)))
+    return list(kernels_of(cubin, re.compile("|".join(rule.kernels for rule in rules))))
+
+
+def test_chunks_of_elementwise_kernels_are_16_bytes(build, tmp_path):
+    """The library's own kernels, with chunks of half as much, fail."""
+    rules = [r for r in RULES if r.source == "ops/nn/norm" and r.needs]
+    narrow = ("kernels/map/map_device.h", "kChunkOf = 16 /", "kChunkOf = 8 /")
+    kernels = changed(build, tmp_path, rules, narrow)
+    (rule,) = rules
     assert len(kernels) == len(judged(rule, GPUS[0], kernels)) / len(rule.needs) == 4
+
+
+def test_pieces_of_channels_are_16_bytes(build, tmp_path):
+    """Those of batch norm."""
+    rules = [r for r in RULES if r.source == "ops/nn/channels" and r.needs]
+    kernels = changed(
+        build,
+        tmp_path,
+        rules,
+        ("kernels/row/row_piece.h", "kPieceOf = 16 /", "kPieceOf = 8 /"),
+        (
+            "ops/nn/channels.kernel.cc",
+            "register_channels(FloatTypes{})",
+            "register_channels(TypeList<float>{})",
+        ),
+    )
+    for rule in rules:
+        named = [k for k in kernels if re.search(rule.kernels, k.name)]
+        assert len(named) == len(judged(rule, GPUS[0], kernels)) / len(rule.needs) > 0
 
 
 def test_registers_are_limited(kernels):
