@@ -2,6 +2,7 @@
 operands lie, where pieces are alike large, uneven or missing; and how some results lie."""
 
 import functools
+import operator
 
 from tests.dist import ranks
 
@@ -39,6 +40,14 @@ SHAPED = {
     "cat": lambda x, y, w: [x, y],
     "cat 1": lambda x, y, w: [x, y, 1],
     "stack": lambda x, y, w: [x, y, "stack"],
+    "repeat": lambda x, y, w: x.repeat(2, 1) * y.repeat(2, 1),
+    "repeat new": lambda x, y, w: x.repeat(2, 1, 3),
+    "tile": lambda x, y, w: x.tile(2),
+    "roll": lambda x, y, w: x.roll(1, 1) * y,
+    "roll all": lambda x, y, w: x.roll(3),
+    "tensor_split": lambda x, y, w: x.tensor_split(2, 1)[1],
+    "repeat_interleave": lambda x, y, w: x.repeat_interleave(2, 1),
+    "repeat_interleave all": lambda x, y, w: x.repeat_interleave(2),
 }
 PRODUCTS = {
     "matmul": lambda x, y, w: x @ w,
@@ -88,6 +97,9 @@ ROWS = {
     "triu": lambda x, y, w: x.triu(),
     "argmax": lambda x, y, w: x.argmax(1) + x.sum(1) * 0,
     "gather": lambda x, y, w: x.gather(1, (y > 0).long()),
+    "argsort": lambda x, y, w: x.argsort(1, descending=True) * y,
+    "count_nonzero": lambda x, y, w: (x > 0).count_nonzero(1) * y.sum(1),
+    "count_nonzero all": lambda x, y, w: (x > 0).count_nonzero() * y,
 }
 EACH = {
     "other": lambda x, y, w: x * y + w.t(),
@@ -100,7 +112,54 @@ EACH = {
     "clone": lambda x, y, w: x.clone().mul_(2).add_(y),
     "item": lambda x, y, w: x * (y * y).sum().item(),
 }
-FAMILIES = (SHAPED, PRODUCTS, REDUCED, ROWS, EACH)
+# Operators of a number and a tensor, and of one that is changed.
+OPERATORS = {
+    "+": lambda x, y, w: 2 + x,
+    "-": lambda x, y, w: 2.5 - x,
+    "*": lambda x, y, w: 0.1 * x,
+    "/": lambda x, y, w: 2 / (x.abs() + 1),
+    "//": lambda x, y, w: 7 // (x.abs() + 1) * y,
+    "%": lambda x, y, w: 7 % (x.abs() + 1),
+    "**": lambda x, y, w: 2.0**x,
+    "&": lambda x, y, w: (6 & x.long()) * y,
+    "|": lambda x, y, w: (6 | x.long()) * y,
+    "^": lambda x, y, w: (6 ^ x.long()) * y,
+    "<<": lambda x, y, w: (6 << x.long().abs()) * y,
+    ">>": lambda x, y, w: (64 >> x.long().abs()) * y,
+    "left << >>": lambda x, y, w: (x.long().abs() << 2 >> 1) * y,
+    "sum of both": lambda x, y, w: sum([x, y]),
+    "number of terms": lambda x, y, w: 2 * x.sum() - (3 - y.sum()),
+    "+=": lambda x, y, w: changed(x, operator.iadd, y),
+    "-=": lambda x, y, w: changed(x, operator.isub, 0.1 * y),
+    "*=": lambda x, y, w: changed(x, operator.imul, y),
+    "/=": lambda x, y, w: changed(x, operator.itruediv, 3),
+    "//=": lambda x, y, w: changed(x.detach(), operator.ifloordiv, 0.5) * y,
+    "%=": lambda x, y, w: changed(x, operator.imod, 0.5),
+    "**=": lambda x, y, w: changed(x, operator.ipow, 2),
+    "float": lambda x, y, w: x * float((y * y).sum().detach()) + int((y > 0).sum()),
+    "bool": lambda x, y, w: x * (2 if (y * y).sum() > 0 else 3),
+    "put": lambda x, y, w: written(x.detach().clone(), y.detach()) * y,
+    "new": lambda x, y, w: x * x.new_full(x.shape, 2.0) + x.new_ones(x.shape[1]),
+}
+
+
+def changed(x, operator, other):
+    """A copy that the operator has written into."""
+    own = x.clone()
+    after = operator(own, other)
+    assert after is own
+    return own
+
+
+def written(own, other):
+    """What is written into by indices: rows, columns, and by truth values."""
+    own[0] = other[0]
+    own[:, 1] = 3.0
+    own[own > 1] = 0.5
+    return own
+
+
+FAMILIES = (SHAPED, PRODUCTS, REDUCED, ROWS, EACH, OPERATORS)
 
 
 def functions(torch):
@@ -125,6 +184,28 @@ def functions(torch):
         "mse": lambda x, y, w: F.mse_loss(x, y),
         "l1": lambda x, y, w: F.l1_loss(x, w.t(), reduction="sum"),
         "mse none": lambda x, y, w: F.mse_loss(x, y, reduction="none"),
+        "smooth_l1": lambda x, y, w: F.smooth_l1_loss(x, y, beta=0.5),
+        "huber": lambda x, y, w: F.huber_loss(x, w.t(), "sum", 0.7),
+        "soft_margin": lambda x, y, w: F.soft_margin_loss(x, y.sign().detach()),
+        "bce": lambda x, y, w: F.binary_cross_entropy(x.sigmoid(), y.sigmoid().detach()),
+        "bce logits": lambda x, y, w: F.binary_cross_entropy_with_logits(x, y.sigmoid()),
+        "bce weights": lambda x, y, w: F.binary_cross_entropy_with_logits(
+            x, y.sigmoid().detach(), w.t().abs().detach(), pos_weight=y[0].abs().detach()
+        ),
+        "kl": lambda x, y, w: F.kl_div(x, y.softmax(1), reduction="batchmean"),
+        "kl sum": lambda x, y, w: F.kl_div(x, y, reduction="sum", log_target=True),
+        "nll": lambda x, y, w: F.nll_loss(x.log_softmax(1), y.argmax(1), ignore_index=1),
+        "nll weight": lambda x, y, w: F.nll_loss(x, y.argmax(1), y[0].abs().detach()),
+        "normalize": lambda x, y, w: F.normalize(x) * y,
+        "normalize 0": lambda x, y, w: F.normalize(x, 1.0, dim=0),
+        "cosine": lambda x, y, w: F.cosine_similarity(x, y),
+        "glu": lambda x, y, w: F.glu(x.repeat(1, 2)) * y,
+        "pad": lambda x, y, w: F.pad(x, (1, 2)),
+        "pad rows": lambda x, y, w: F.pad(x + y, (0, 0, 1, 0), value=3.0),
+        "hstack": lambda x, y, w: torch.hstack([x, y]),
+        "vstack": lambda x, y, w: torch.vstack([x, y[0]]),
+        "hstack rows": lambda x, y, w: torch.hstack([x[0], y.sum()]),
+        "tile": lambda x, y, w: torch.tile(x, (2, 2)),
         "vector_norm": lambda x, y, w: torch.linalg.vector_norm(x, dim=1),
         "stack": lambda x, y, w: torch.stack([x, y], 1),
         "where": lambda x, y, w: torch.where(y > 0, x, y[:, :1]),
@@ -152,9 +233,7 @@ def part_of(whole, like):
     """What this rank has of it, where it lies as another tensor; no collective."""
     from flambeau.distributed.tensor import distribute_tensor
 
-    laid = distribute_tensor(
-        whole.detach(), like.device_mesh, like.placements, src_data_rank=None
-    )
+    laid = distribute_tensor(whole.detach(), like.device_mesh, like.placements, src_data_rank=None)
     return laid.to_local()
 
 

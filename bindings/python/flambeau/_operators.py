@@ -4,7 +4,7 @@ number; what is neither goes to the method of the same arguments."""
 from ._call import _NUMBERS, _fast, _own, _raise, _scalar
 from ._factory import as_tensor
 from ._gen import ops
-from ._on_demand import method
+from ._on_demand import called, method
 from ._tensor import Tensor
 
 _METHODS = ops.TENSOR
@@ -136,8 +136,11 @@ for _names, _make in (
     (_UNARY, _METHODS.get),
 ):
     for _name, _method in _names.items():
-        setattr(Tensor, f"__{_name}__", method(Tensor, f"__{_name}__", _make(_method)))
+        _made = _make(_method)
+        if _names is _REFLECTED:  # no method is the same; the others' are in STAND_FOR
+            called(_made, f"__{_name}__")
+        setattr(Tensor, f"__{_name}__", method(Tensor, f"__{_name}__", _made))
 __matmul__._direct = _c_matmul, 2
 Tensor.__matmul__ = method(Tensor, "__matmul__", __matmul__)
 # Operators and the methods of the same arguments that they stand for.
-STAND_FOR = {"matmul": "matmul"} | _BINARY | _COMPARE | _UNARY
+STAND_FOR = {"matmul": "matmul"} | _BINARY | _COMPARE | _UNARY | _SWAPPED | _ASSIGN

@@ -17,12 +17,15 @@ _UNARY = (
 _BINARY = (
     "add sub mul div true_divide floor_divide fmod remainder pow maximum minimum fmax fmin atan2 "
     "eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor where "
-    "lerp addcmul addcdiv copy subtract multiply divide rsub operator swapped xlogy masked_fill "
-    "copysign"
+    "lerp addcmul addcdiv copy subtract multiply divide rsub xlogy masked_fill "
+    "copysign bitwise_left_shift bitwise_right_shift"
 ).split()
+# Operators whose left side is a number; of the sum and the product the methods are asked.
+_REFLECTED = "sub truediv floordiv mod pow and or xor lshift rshift".split()
 _LIKE = "zeros_like ones_like empty_like full_like".split()
 _CASTS = frozenset("to type_as cast".split())
 NAMES = {*_UNARY, *_BINARY, *_LIKE} | {f"{name}_" for name in (*_UNARY, *_BINARY)}
+NAMES |= {f"__r{name}__" for name in _REFLECTED}
 # What a sum of terms is: that of what is done to each; these take no other term.
 _LINEAR = frozenset("mul mul_ div div_ neg neg_ multiply divide".split())
 _SUMS = frozenset("add add_ sub sub_ subtract".split())
@@ -51,11 +54,11 @@ def elementwise(func, name, given, args, kwargs):
     else:
         others = ()
     shape = _broadcast(name, given)
-    in_place = name.endswith("_")
+    in_place = name.endswith("_") and not name.startswith("__")
     if in_place and tuple(given[0].shape) != shape:
         raise refused(f"{name}, which would change the shape,")
     tensors = list({id(t): t for t in given}.values())
-    labels = [_labels(t, shape) for t in tensors]
+    labels = [labels_in(t, shape) for t in tensors]
     known = {id(t): t._local_tensor for t in others if isinstance(t, DTensor)}
 
     def run(parts, _):
@@ -83,7 +86,7 @@ def _broadcast(name, tensors):
     return tuple(shape)
 
 
-def _labels(t, shape):
+def labels_in(t, shape):
     """Dimensions as the result has them; one that is broadcast is whole."""
     new = len(shape) - t.ndim
     return tuple(new + d if n == shape[new + d] else None for d, n in enumerate(t.shape))

@@ -9,7 +9,7 @@ from ..._tensor import Tensor
 from ..._torch import float32, float64, is_grad_enabled, ones_like, tensor
 from .. import _collectives as c
 from .._ops import ReduceOp
-from . import _rules_loss, _rules_matrix, _rules_rows, _rules_shape
+from . import _rules_copies, _rules_loss, _rules_matrix, _rules_rows, _rules_shape
 from ._dtensor import DTensor, made, refused
 from ._elementwise import NAMES as _ELEMENTWISE
 from ._elementwise import elementwise, substituted
@@ -239,6 +239,31 @@ def _item(func, one):
     return one.full_tensor().item()
 
 
+def _number(func, one):
+    """What Python's `float` and its like make of it."""
+    if one.numel() != 1:
+        raise refused(func.__name__)
+    return func(one.full_tensor())
+
+
+def _new(func, one, *size, **kwargs):
+    """Of the same shape in parts that lie alike, as in torch, else whole on every rank."""
+    sizes = size[0] if size and isinstance(size[0], (tuple, list)) else size
+    named = kwargs.get("size")
+    shape = tuple(sizes if named is None else named)
+    alike = shape == tuple(one.shape) and not one._layout.partial
+    whole = (Replicate(),) * one.device_mesh.ndim
+    layout = one._layout.placed(one.placements if alike else whole, shape)
+    return made(func(one._local_tensor, layout.local()[0], **kwargs), layout)
+
+
+def _new_full(func, one, size, fill_value, **kwargs):
+    def full(local, shape, **options):
+        return func(local, shape, fill_value, **options)
+
+    return _new(full, one, size, **kwargs)
+
+
 # ---- random numbers
 
 
@@ -272,10 +297,13 @@ def _contiguous(func, one, *args, **kwargs):
     return one
 
 
-_RULES = {**_rules_matrix.RULES, **_rules_shape.RULES, **_rules_rows.RULES, **_rules_loss.RULES}
+_RULES = {**_rules_matrix.RULES, **_rules_shape.RULES, **_rules_copies.RULES}
+_RULES |= {**_rules_rows.RULES, **_rules_loss.RULES}
 _RULES |= {"max": _extreme("max"), "min": _extreme("min")}
 _RULES |= {"amax": _extreme("max"), "amin": _extreme("min")}
 _RULES |= {"norm": _norm, "vector_norm": _vector_norm, "item": _item, "dropout": _dropout}
+_RULES |= dict.fromkeys("__float__ __int__ __bool__ __index__ __complex__".split(), _number)
+_RULES |= dict.fromkeys("new_zeros new_ones new_empty".split(), _new) | {"new_full": _new_full}
 _RULES |= {"all": _every(ReduceOp.MIN), "any": _every(ReduceOp.MAX)}
 _RULES |= {"equal": _alike, "allclose": _alike, "contiguous": _contiguous}
 _RULES |= dict.fromkeys(

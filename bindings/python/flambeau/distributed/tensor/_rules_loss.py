@@ -6,45 +6,86 @@ from .. import _collectives as c
 from .._ops import ReduceOp
 from .._placements import Partial, Replicate
 from ._dtensor import DTensor, made, refused
+from ._elementwise import labels_in
 from ._layout import Layout
 from ._plan import Plan, carried_out, layout_of
 from ._redistribute import redistributed
 
+# Of losses that compare each element with its target: their arguments in torch's order.
+_ELEMENTWISE = {
+    "mse_loss": "size_average reduce reduction weight",
+    "l1_loss": "size_average reduce reduction weight",
+    "smooth_l1_loss": "size_average reduce reduction beta",
+    "huber_loss": "reduction delta weight",
+    "soft_margin_loss": "size_average reduce reduction",
+    "binary_cross_entropy": "weight size_average reduce reduction",
+    "binary_cross_entropy_with_logits": "weight size_average reduce reduction pos_weight",
+    "kl_div": "size_average reduce reduction log_target",
+}
+_WEIGHTED = "binary_cross_entropy binary_cross_entropy_with_logits".split()
 
-def elementwise_loss(func, input, target, size_average=None, reduce=None, reduction="mean"):
-    """`mse_loss` and `l1_loss`."""
+
+def elementwise_loss(func, input, target, *args, **kwargs):
+    """A mean is that of all elements, or with `batchmean` of all rows."""
+    name = func.__name__
+    options = dict(zip(_ELEMENTWISE[name].split(), args)) | kwargs
     if tuple(input.shape) != tuple(target.shape):
-        raise refused(f"{func.__name__} of tensors of two shapes")
-    if size_average is not None or reduce is not None:
-        raise refused(f"{func.__name__} with size_average or reduce, which reduction says,")
-    labels, count = tuple(range(input.ndim)), input.numel()
+        raise refused(f"{name} of tensors of two shapes")
+    if any(options.pop(k, None) is not None for k in ("size_average", "reduce")):
+        raise refused(f"{name} with size_average or reduce, which reduction says,")
+    weights = {k: options.pop(k, None) for k in ("weight", "pos_weight")}
+    weights = {k: w for k, w in weights.items() if w is not None}
+    if weights and name not in _WEIGHTED:
+        raise refused(f"{name} with a weight")
+    reduction, shape = options.pop("reduction", "mean"), tuple(input.shape)
+    count = input.shape[0] if reduction == "batchmean" and shape else input.numel()
 
     def run(ps, _):
-        if reduction != "mean":
-            return func(*ps, reduction=reduction)
+        given = options | dict(zip(weights, ps[2:]))
+        if reduction in ("none", "sum"):
+            return func(*ps[:2], reduction=reduction, **given)
         own = ps[0].numel()
-        return func(*ps) * (own / count) if own else func(*ps, reduction="sum")
+        if reduction == "mean" and own:  # in shares, so that half types do not overflow
+            return func(*ps[:2], **given) * (own / count)
+        return func(*ps[:2], reduction="sum", **given) / max(count, 1)
 
-    out = labels if reduction == "none" else ()
-    pair = [input, target]
-    return carried_out(Plan(func.__name__, pair, [labels, labels], out, run, reduces="sum"))
+    tensors = [input, target, *weights.values()]
+    each = [labels_in(t, shape) for t in tensors]
+    out = each[0] if reduction == "none" else ()
+    return carried_out(Plan(name, tensors, each, out, run, reduces="sum"))
 
 
 def cross_entropy(func, input, target, weight=None, size_average=None, ignore_index=-100,
                   reduce=None, reduction="mean", label_smoothing=0.0):  # fmt: skip
-    if size_average is not None or reduce is not None:
-        raise refused("cross_entropy with size_average or reduce, which reduction says,")
     options = {"ignore_index": ignore_index, "label_smoothing": label_smoothing}
+    _check_reduction("cross_entropy", size_average, reduce)
     indices = not target.is_floating_point()
     classes = 1 if input.ndim > 1 else 0
     if indices and weight is None and not label_smoothing and _cut_at(input, classes):
         return _of_cut_classes(input, target, classes, ignore_index, reduction)
+    return _of_rows(func, input, target, weight, reduction, options, indices)
+
+
+def nll_loss(func, input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
+             reduction="mean"):  # fmt: skip
+    _check_reduction("nll_loss", size_average, reduce)
+    return _of_rows(func, input, target, weight, reduction, {"ignore_index": ignore_index}, True)
+
+
+def _check_reduction(name, size_average, reduce):
+    if size_average is not None or reduce is not None:
+        raise refused(f"{name} with size_average or reduce, which reduction says,")
+
+
+def _of_rows(func, input, target, weight, reduction, options, indices):
+    """Each rank has all classes of some of the rows."""
+    classes = 1 if input.ndim > 1 else 0
     labels = tuple(None if d == classes else d for d in range(input.ndim))
     rows = tuple(d for d in labels if d is not None)
     tensors = [input, target] + ([] if weight is None else [weight])
     each = [labels, rows if indices else labels] + ([] if weight is None else [(None,)])
     mesh = next(t for t in tensors if isinstance(t, DTensor)).device_mesh
-    total = _count(target, weight, ignore_index, mesh) if indices else None
+    total = _count(target, weight, options["ignore_index"], mesh) if indices else None
 
     def run(ps, _):
         if reduction != "mean":
@@ -54,7 +95,7 @@ def cross_entropy(func, input, target, weight=None, size_average=None, ignore_in
         return summed / count
 
     out = rows if reduction == "none" else ()
-    return carried_out(Plan("cross_entropy", tensors, each, out, run, reduces="sum"))
+    return carried_out(Plan(func.__name__, tensors, each, out, run, reduces="sum"))
 
 
 def _cut_at(input, d):
@@ -123,4 +164,5 @@ def _nothing(like, logits):
     return logits.new_full(tuple(like.shape), float("-inf"))
 
 
-RULES = {"mse_loss": elementwise_loss, "l1_loss": elementwise_loss, "cross_entropy": cross_entropy}
+RULES = dict.fromkeys(_ELEMENTWISE, elementwise_loss)
+RULES |= {"cross_entropy": cross_entropy, "nll_loss": nll_loss}

@@ -103,6 +103,41 @@ def sort(func, input, dim=-1, descending=False, *, stable=False):
     return _kept(func, input, (dim,), run)
 
 
+def argsort(func, input, dim=-1, descending=False, stable=False):
+    def run(ps, _):
+        return func(ps[0], dim=dim, descending=descending, stable=stable)
+
+    return _kept(func, input, (dim,), run)
+
+
+def count_nonzero(func, input, dim=None):
+    dims = _dims(dim, input)
+    run = lambda ps, _: func(ps[0], sorted(dims)) if dims else func(ps[0])  # noqa: E731
+    return _reduction(func, input, dims, False, run, "sum")
+
+
+def normalize(func, input, p=2.0, dim=1, eps=1e-12):
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    return _kept(func, input, dims, lambda ps, _: func(ps[0], p, dim, eps))
+
+
+def glu(func, input, dim=-1):
+    return _kept(func, input, (dim,), lambda ps, _: func(ps[0], dim))
+
+
+def cosine_similarity(func, x1, x2, dim=1, eps=1e-8):
+    """Of each pair of rows."""
+    if tuple(x1.shape) != tuple(x2.shape):
+        raise refused("cosine_similarity of tensors of two shapes")
+    labels = tuple(None if d == front(dim, x1.ndim) else d for d in labelled(x1))
+    out = tuple(d for d in labels if d is not None)
+
+    def run(ps, _):
+        return func(*ps, dim, eps)
+
+    return carried_out(Plan("cosine_similarity", [x1, x2], [labels] * 2, out, run))
+
+
 def topk(func, input, k, dim=-1, largest=True, sorted=True):
     return _kept(func, input, (dim,), lambda ps, _: func(ps[0], k, dim, largest, sorted))
 
@@ -210,6 +245,8 @@ RULES = dict.fromkeys("softmax log_softmax softmin cumsum cumprod logcumsumexp".
 RULES |= dict.fromkeys("std var logsumexp argmax argmin prod median nansum".split(), statistic)
 RULES |= {"sum": sum, "mean": mean}
 RULES |= {"sort": sort, "topk": topk, "triu": triangle, "tril": triangle, "gather": gather}
+RULES |= {"argsort": argsort, "count_nonzero": count_nonzero, "normalize": normalize, "glu": glu}
+RULES |= {"cosine_similarity": cosine_similarity}
 RULES = {name: _numpys(rule) for name, rule in RULES.items()}
 RULES |= {
     "layer_norm": layer_norm, "rms_norm": rms_norm, "embedding": embedding,

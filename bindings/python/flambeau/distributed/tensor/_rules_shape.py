@@ -5,6 +5,7 @@ dimension of those that become one, where all pieces are alike large."""
 
 from math import prod
 
+from ..._gen import ops
 from ..._tensor import Tensor
 from ..._types import dtype as dtype_type
 from ._dtensor import refused
@@ -30,7 +31,7 @@ def moved(func, x, labels, out, run, **more):
     )
 
 
-def _numbers(given):
+def numbers_of(given):
     """`*sizes` or one sequence of them."""
     one = given[0] if len(given) == 1 else None
     return tuple(one) if isinstance(one, (tuple, list)) else tuple(given)
@@ -86,7 +87,7 @@ def reshaped(func, x, shape):
 
 
 def view(func, input, *shape, **named):
-    shape = _numbers(shape or (named.get("shape") or named.get("size"),))
+    shape = numbers_of(shape or (named.get("shape") or named.get("size"),))
     if shape and isinstance(shape[0], dtype_type):
         raise refused("view in another dtype")
     return reshaped(func, input, shape)
@@ -129,7 +130,7 @@ def unsqueeze(func, input, dim):
 
 
 def expand(func, input, *size, **named):
-    size = list(_numbers(size or (named["size"],)))
+    size = list(numbers_of(size or (named["size"],)))
     new = len(size) - input.ndim
     for d, n in enumerate(input.shape):
         size[new + d] = n if size[new + d] == -1 else size[new + d]
@@ -169,7 +170,7 @@ def last_two(func, input):
 
 
 def permute(func, input, *dims, **named):
-    dims = _numbers(dims or (named["dims"],))
+    dims = numbers_of(dims or (named["dims"],))
     return _ordered(func, input, [front(d, input.ndim) for d in dims], dims)
 
 
@@ -255,6 +256,12 @@ def chunk(func, input, chunks, dim=0):
     return along(func, input, (dim,), lambda ps, _: func(ps[0], chunks, dim))
 
 
+def tensor_split(func, input, indices_or_sections, dim=0):
+    if isinstance(indices_or_sections, Tensor):
+        return gathered(func, input, indices_or_sections, dim=dim)
+    return along(func, input, (dim,), lambda ps, _: func(ps[0], indices_or_sections, dim))
+
+
 def unbind(func, input, dim=0):
     return along(func, input, (dim,), lambda ps, _: ps[0].unbind(dim), drops=True)
 
@@ -264,7 +271,7 @@ def iterated(func, input):
 
 
 def flip(func, input, *dims, **named):
-    dims = _numbers(dims or (named["dims"],))
+    dims = numbers_of(dims or (named["dims"],))
     return along(func, input, dims, lambda ps, _: func(ps[0], dims))
 
 
@@ -294,6 +301,16 @@ def stack(func, tensors, dim=0):
     )
 
 
+def hstack(func, tensors):
+    tensors = [reshaped(func, t, (1,)) if not t.ndim else t for t in tensors]
+    return cat(ops.TORCH["cat"], tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+def vstack(func, tensors):
+    rows = [reshaped(func, t, (1, t.numel())) if t.ndim < 2 else t for t in tensors]
+    return cat(ops.TORCH["cat"], rows)
+
+
 def view_as_complex(func, input):
     if not input.ndim:
         return gathered(func, input)
@@ -307,6 +324,7 @@ def view_as_real(func, input):
 
 
 RULES = dict.fromkeys(("view", "reshape"), view)
+RULES |= dict.fromkeys(("vstack", "row_stack"), vstack)
 RULES |= dict.fromkeys(("view_as", "reshape_as"), view_as)
 RULES |= dict.fromkeys(("transpose", "swapaxes", "swapdims"), transpose)
 RULES |= dict.fromkeys(("t", "T"), reversed_dims)
@@ -317,6 +335,7 @@ RULES |= {
     "flatten": flatten, "unflatten": unflatten, "squeeze": squeeze, "unsqueeze": unsqueeze,
     "expand": expand, "expand_as": expand_as, "permute": permute, "get": get, "select": select,
     "narrow": narrow, "split": split, "chunk": chunk, "unbind": unbind, "__iter__": iterated,
+    "hstack": hstack, "tensor_split": tensor_split,
     "flip": flip, "stack": stack, "view_as_complex": view_as_complex, "view_as_real": view_as_real,
     "ravel": lambda func, input: reshaped(func, input, (-1,)),
 }  # fmt: skip
