@@ -158,10 +158,12 @@ def _compressed(rank, size, matrix_rank, steps):
     ddp.register_comm_hook(state, power.batched_powerSGD_hook)
     inputs = [torch.randn(4, 5) for _ in range(size)]
     total = torch.zeros(6, 5)
+    torch.set_default_device("meta")  # a hook's own tensors follow the gradients' instead
     for _ in range(steps):
         layer.zero_grad()
         ddp(inputs[rank]).square().sum().backward()
         total += layer.weight.grad
+    torch.set_default_device("cpu")
     alone = []
     for x in inputs:
         layer.zero_grad(set_to_none=True)

@@ -88,3 +88,32 @@ def test_sets_of_sets(data):
     chained = Count() + Count()
     assert list(chained) == [0, 1, 2, 0, 1, 2]
     assert [b.tolist() for b in data.DataLoader(Count(), batch_size=2)] == [[0, 1], [2]]
+
+
+def test_orders_do_not_follow_the_default_device(torch, data):
+    """They are numbers for Python, drawn by generators of the cpu."""
+
+    def orders():
+        return [
+            list(data.RandomSampler(range(9))),
+            list(data.RandomSampler(range(9), replacement=True, generator=seeded())),
+            list(data.SubsetRandomSampler(range(9), generator=seeded())),
+            list(data.WeightedRandomSampler(weights, 9, generator=seeded())),
+            list(data.DistributedSampler(range(9), num_replicas=2, rank=1)),
+            [part.indices for part in data.random_split(range(9), [4, 5], generator=seeded())],
+        ]
+
+    def seeded():
+        return torch.Generator().manual_seed(3)
+
+    weights = torch.arange(1.0, 10.0)
+    torch.manual_seed(1)
+    wanted = orders()
+    torch.manual_seed(1)
+    torch.set_default_device("meta")
+    try:
+        found = orders()
+        lengths = torch.nn.utils.rnn.pack_sequence([torch.ones(2, 3), torch.ones(1, 3)])
+    finally:
+        torch.set_default_device("cpu")
+    assert found == wanted and lengths.batch_sizes.tolist() == [2, 1]

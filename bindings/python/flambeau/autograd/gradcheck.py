@@ -201,7 +201,8 @@ def _direction(x):
     program's random numbers alone."""
     from ..random import Generator
 
-    drawn = _op("rand")(x.shape, generator=Generator().manual_seed(0), dtype=x.dtype)
+    seeded = Generator().manual_seed(0)
+    drawn = _op("rand")(x.shape, generator=seeded, dtype=x.dtype, device=seeded.device)
     return (drawn / drawn.norm().clamp_min(1e-30)).to(x.device)
 
 

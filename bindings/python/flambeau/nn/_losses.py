@@ -85,7 +85,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
              zero_infinity=False):  # fmt: skip
     """How unlikely sequences of labels are, whatever steps of the inputs they belong to."""
     lengths = (
-        n if hasattr(n, "_h") else tensor(n, dtype=NAMES["int64"])
+        n if hasattr(n, "_h") else tensor(n, dtype=NAMES["int64"], device="cpu")
         for n in (input_lengths, target_lengths)
     )
     return _ops._ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)

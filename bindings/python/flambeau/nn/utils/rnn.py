@@ -9,7 +9,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     """Packs a padded batch, [length, n, ...] or [n, length, ...]; `lengths` says how much
     counts."""
     if not hasattr(lengths, "dim"):
-        lengths = tensor([int(v) for v in lengths])
+        lengths = tensor([int(v) for v in lengths], device="cpu")
     if not len(lengths) or input.numel() == 0:
         raise RuntimeError("Cannot pack empty tensors.")
     if lengths.device.type != "cpu" or lengths.dim() != 1:
@@ -20,8 +20,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     sorted_indices = None
     if not enforce_sorted:
         order = sorted(range(len(lengths)), key=lambda i: -int(lengths[i]))
-        sorted_indices = tensor(order).to(input.device)
-        lengths = lengths[tensor(order)]
+        order = tensor(order, device="cpu")
+        sorted_indices, lengths = order.to(input.device), lengths[order]
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     counts = [int(v) for v in lengths.tolist()]
     if len(counts) != input.shape[0 if batch_first else 1]:
@@ -48,7 +48,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         )
     sizes = [sum(c > t for c in counts) for t in range(counts[0])]
     data = _ops._cat([steps[t, :size] for t, size in enumerate(sizes)])
-    return PackedSequence(data, tensor(sizes), sorted_indices, None)
+    return PackedSequence(data, tensor(sizes, device="cpu"), sorted_indices, None)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
@@ -77,7 +77,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
         for _ in range((total_length or longest) - longest)
     ]
     padded = _ops._stack(steps)
-    lengths = tensor([sum(size > i for size in sizes) for i in range(n)])
+    lengths = tensor([sum(size > i for size in sizes) for i in range(n)], device="cpu")
     order = sequence.unsorted_indices
     if order is not None:
         padded, lengths = padded.index_select(1, order), lengths[order.cpu()]
@@ -114,7 +114,7 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 def pack_sequence(sequences, enforce_sorted=True):
     """Packs sequences [length, ...] of several lengths."""
-    lengths = tensor([s.shape[0] for s in sequences])
+    lengths = tensor([s.shape[0] for s in sequences], device="cpu")
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

@@ -4,7 +4,7 @@ import bisect
 import itertools
 import math
 
-from ..._torch import randperm
+from .sampler import order_by
 
 
 class Dataset:
@@ -159,6 +159,6 @@ def random_split(dataset, lengths, generator=None):
             lengths[i % len(lengths)] += 1
     if sum(lengths) != total:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = randperm(total, generator=generator).tolist()
+    order = order_by(generator, total)
     ends = itertools.accumulate(lengths)
     return [Subset(dataset, order[end - length : end]) for end, length in zip(ends, lengths)]

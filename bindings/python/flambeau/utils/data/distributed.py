@@ -3,8 +3,8 @@
 import math
 
 from ... import distributed
-from ..._torch import Generator, randperm
-from .sampler import Sampler
+from ..._torch import Generator
+from .sampler import Sampler, order_by
 
 
 class DistributedSampler(Sampler):
@@ -34,7 +34,7 @@ class DistributedSampler(Sampler):
         if self.shuffle:
             generator = Generator()
             generator.manual_seed(self.seed + self.epoch)
-            order = randperm(len(self.dataset), generator=generator).tolist()
+            order = order_by(generator, len(self.dataset))
         else:
             order = list(range(len(self.dataset)))
         if self.drop_last:

@@ -31,10 +31,20 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
+def _drawn_by(generator):
+    """Numbers for Python are drawn where their generator is, whatever the default device."""
+    return {} if generator is None else {"generator": generator, "device": generator.device}
+
+
+def order_by(generator, n):
+    """0 to n - 1 in random order, as a list."""
+    return randperm(n, **_drawn_by(generator)).tolist()
+
+
 def _fresh_generator():
     """A generator seeded from the default one, so that `manual_seed` decides every order."""
     generator = Generator()
-    generator.manual_seed(int(randint(0, 2**63 - 1, (), dtype=int64).item()))
+    generator.manual_seed(int(randint(0, 2**63 - 1, (), dtype=int64, device="cpu").item()))
     return generator
 
 
@@ -65,10 +75,10 @@ class RandomSampler(Sampler):
             # In small batches: num_samples may be far more than anyone takes.
             for start in range(0, wanted, 32):
                 count = min(32, wanted - start)
-                yield from randint(0, n, (count,), dtype=int64, generator=generator).tolist()
+                yield from randint(0, n, (count,), dtype=int64, **_drawn_by(generator)).tolist()
             return
         while wanted > 0:
-            yield from randperm(n, generator=generator).tolist()[:wanted]
+            yield from order_by(generator, n)[:wanted]
             wanted -= n
 
     def __len__(self):
@@ -82,7 +92,7 @@ class SubsetRandomSampler(Sampler):
         self.indices, self.generator = indices, generator
 
     def __iter__(self):
-        for i in randperm(len(self.indices), generator=self.generator).tolist():
+        for i in order_by(self.generator, len(self.indices)):
             yield self.indices[i]
 
     def __len__(self):
@@ -110,9 +120,10 @@ class WeightedRandomSampler(Sampler):
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self):
-        drawn = multinomial(
-            self.weights, self.num_samples, self.replacement, generator=self.generator
-        )
+        weights = self.weights
+        if self.generator is not None:
+            weights = weights.to(self.generator.device)
+        drawn = multinomial(weights, self.num_samples, self.replacement, generator=self.generator)
         yield from drawn.tolist()
 
     def __len__(self):

@@ -205,7 +205,7 @@ def _right_factors(state, index, matrices):
     shapes = [(m.shape[1], min(*m.shape, state.matrix_approximation_rank)) for m in matrices]
     if not state.warm_start or kept is None or [tuple(q.shape) for q in kept] != shapes:
         kept = [
-            randn(*shape, generator=state.rng).to(m.device, m.dtype)
+            randn(*shape, generator=state.rng, device=state.rng.device).to(m.device, m.dtype)
             for shape, m in zip(shapes, matrices)
         ]
     return [_orthogonal(q, state.orthogonalization_epsilon) for q in kept]

@@ -3,8 +3,9 @@ again, whatever their number was."""
 
 import math
 
-from ....._torch import Generator, randperm
+from ....._torch import Generator
 from .....utils.data.distributed import DistributedSampler
+from .....utils.data.sampler import order_by
 
 
 class ElasticDistributedSampler(DistributedSampler):
@@ -23,7 +24,7 @@ class ElasticDistributedSampler(DistributedSampler):
 
     def __iter__(self):
         order = Generator().manual_seed(self.epoch)
-        places = randperm(len(self.dataset) - self.start_index, generator=order).tolist()
+        places = order_by(order, len(self.dataset) - self.start_index)
         found = [self.start_index + place for place in places]
         found += found[: self.total_size - len(found)]
         return iter(found[self.rank : self.total_size : self.num_replicas])
