@@ -48,6 +48,7 @@ def on_each_rank(rank, size):
         "outside": message(part.get_group, RuntimeError),
         "initialized": dist.is_initialized(),
         "coordinate": grid.get_coordinate(),
+        "of kind": type(grid.get_coordinate()).__name__,
         "local": [grid.get_local_rank("dp"), grid.get_local_rank(1), tp.get_local_rank()],
         "sizes": [grid.size(), grid.size(0), dp.size(), flat.size(), list(grid.shape), grid.ndim],
         "mesh": [grid.mesh.tolist(), dp.mesh.tolist(), tp.mesh.tolist(), flat.mesh.tolist()],
@@ -93,7 +94,8 @@ def found():
 def test_places():
     for rank, one in enumerate(found()):
         i, j = divmod(rank, 2)
-        assert one["initialized"] and one["coordinate"] == [i, j] and one["local"] == [i, j, j]
+        assert one["initialized"] and one["coordinate"] == [i, j]
+        assert one["of kind"] == "tuple" and one["local"] == [i, j, j]
         assert one["sizes"] == [4, 2, 2, 4, [2, 2], 2]
         columns, rows = [j, j + 2], [2 * i, 2 * i + 1]
         assert one["mesh"] == [[[0, 1], [2, 3]], columns, rows, [0, 1, 2, 3]]

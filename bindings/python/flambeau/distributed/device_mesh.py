@@ -166,10 +166,9 @@ class DeviceMesh:
         rank = world().rank()
         if rank not in self._ranks:
             return None
-        at, found = self._ranks.index(rank), []
+        at, found = self._ranks.index(rank), ()
         for size in reversed(self._shape):
-            found.insert(0, at % size)
-            at //= size
+            found, at = (at % size, *found), at // size
         return found
 
     def get_local_rank(self, mesh_dim=None):
