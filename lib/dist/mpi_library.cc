@@ -99,6 +99,18 @@ std::string random_key() {
   return text;
 }
 
+// Another launcher's processes are each a job of one to MPI, and would train beside each other.
+void check_size(int size) {
+  const char* said = std::getenv("WORLD_SIZE");
+  const std::string own = std::to_string(size), other = said ? said : "";
+  if (other.empty() || other == own) return;
+  throw Error(Code::invalid_argument,
+              cat_text("init_process_group(\"mpi\"): MPI has started ", own,
+                       size == 1 ? " process" : " processes", ", but WORLD_SIZE is ", other),
+              "MPI takes ranks and their number from mpirun, not from another launcher",
+              cat_text("start it by mpirun -n ", other, ", or take the backend gloo"));
+}
+
 }  // namespace
 
 std::string mpi_error(int code) {
@@ -128,6 +140,7 @@ MpiJob mpi_job(Millis timeout) {
   MpiJob job{nullptr, 0, 1};
   must(m.Comm_rank(mpi::kWorld, &job.rank), "Comm_rank");
   must(m.Comm_size(mpi::kWorld, &job.size), "Comm_size");
+  check_size(job.size);
   struct {
     char host[256], key[64];
     int32_t port;

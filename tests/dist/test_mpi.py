@@ -2,9 +2,9 @@
 their bytes. One start runs every collective; others end in each of the ways in which a rank can be
 lost."""
 
-import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -21,6 +21,9 @@ import gen.api as api
 from flambeau import tensor
 api.library_directory_add(os.path.join(sys.prefix, "lib"))
 group = api.group_init("env://", backend="mpi", timeout={timeout})
+mapped = [line.split()[-1] for line in open("/proc/self/maps") if "/dev/shm/mpich_shm" in line]
+with open(os.environ["SEGMENTS"], "a") as file:
+    file.writelines(name + "\\n" for name in mapped)
 rank, size = api.group_rank(group), api.group_size(group)
 
 def failure(call):
@@ -77,10 +80,17 @@ print(f"rank {rank} is well", flush=True)
 
 def run(script: str, ranks: int = 3, timeout: float = 10):
     text = HEAD.format(root=str(ROOT), timeout=timeout) + textwrap.dedent(script)
-    done = subprocess.run(
-        [MPIEXEC, "-n", str(ranks), sys.executable, "-c", text],
-        env=environment(FLAMBEAU_NUM_THREADS="1"), capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    with tempfile.NamedTemporaryFile("r") as segments:
+        try:
+            done = subprocess.run(
+                [MPIEXEC, "-n", str(ranks), sys.executable, "-c", text],
+                env=environment(FLAMBEAU_NUM_THREADS="1", SEGMENTS=segments.name),
+                capture_output=True, text=True, timeout=120,
+            )  # fmt: skip
+        finally:  # MPI leaves the memory of ranks that do not end it
+            for name in set(segments.read().split("\n")):
+                if name.startswith("/dev/shm/mpich_shm"):
+                    Path(name).unlink(missing_ok=True)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -161,6 +171,17 @@ def test_a_rank_that_does_not_come_is_named_at_the_deadline():
         timeout=1,
     )
     assert "rank 0 knows" in said, (code, said)
+
+
+def test_another_launchers_ranks_are_refused():
+    """Each would be a job of one."""
+    code = "import flambeau.distributed as dist\ndist.init_process_group('mpi')"
+    env = environment(RANK="1", WORLD_SIZE="2", FLAMBEAU_NUM_THREADS="1")
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60
+    )
+    assert "MPI has started 1 process, but WORLD_SIZE is 2" in done.stderr, done.stderr
+    assert "mpirun -n 2" in done.stderr
 
 
 def test_without_the_library_the_error_says_what_installs_it():
