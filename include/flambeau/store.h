@@ -37,10 +37,13 @@ typedef struct flam_store_tcp_options {
   /** seconds that this call and each later one may take; default 300 */
   double timeout FLAM_DEFAULT(300);
   /** of a server: the address of the interface to listen on, such as "0.0.0.0" for all; default:
-   * that of `host` */
+   * that of `host`. Where `host` is a name that means this machine alone to itself, as many systems
+   * give their own name to 127.0.1.1, others have to reach it all the same: then all interfaces,
+   * unless `world_size` is 1 */
   const char *listen FLAM_DEFAULT(NULL);
   /** the job's key, which all its processes say; others are refused; default: the environment's
-   * FLAMBEAU_JOB_KEY, else none */
+   * FLAMBEAU_JOB_KEY, else none: then a server that listens beyond this machine takes in whoever
+   * reaches its port */
   const char *key FLAM_DEFAULT(NULL);
   /** of a server: a socket that listens already, which the store takes over; default -1: none */
   int32_t listen_fd FLAM_DEFAULT(-1);

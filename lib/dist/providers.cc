@@ -63,6 +63,12 @@ Words parsed(const std::string& name) {
   return words;
 }
 
+void check_supported(const std::string& word) {
+  check(word != "ucc" && word != "xccl", Code::unsupported, "the backend ", word,
+        " is unsupported in this version; gloo moves tensors ",
+        "of all devices: init_process_group(\"gloo\")");
+}
+
 const flam_dist_provider& provider(const std::string& word) {
   if (word == "local") return local_provider();
   if (word == "gloo") return gloo_provider();
@@ -78,9 +84,8 @@ const flam_dist_provider& provider(const std::string& word) {
     nccl_library();
     return nccl_provider();
   }
-  fail(Code::unsupported, "the backend ", word,
-       " is unsupported in this version; gloo moves tensors ",
-       "of all devices: init_process_group(\"gloo\")");
+  check_supported(word);
+  fail(Code::internal, "no provider is called ", word);
 }
 
 }  // namespace
@@ -97,6 +102,7 @@ const flam_dist_provider& gloo_provider() {
 
 Backend backend(const std::string& name, int size) {
   const Words words = parsed(name.empty() ? "cpu:gloo,cuda:nccl" : name);
+  for (const std::string& word : {words.cpu, words.gpu}) check_supported(word);
   const bool any = size == 1 && device_count(DeviceType::cuda) == 0;
   Backend found{nullptr, nullptr, any || !words.cpu.empty(), any || !words.gpu.empty(), {}};
   if (size == 1) {

@@ -118,9 +118,9 @@ class TcpStore final : public Store {
 bool is_any(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 
 // The interfaces that the program named. A host that is this machine by its name has to be reached
-// by others, who know it by another address than this machine may.
+// by others, who know it by another address than this machine may; unless there are no others.
 std::string interface_of(const TcpOptions& o) {
-  if (!o.listen.empty()) return o.listen;
+  if (!o.listen.empty() || o.world_size == 1) return o.listen.empty() ? o.host : o.listen;
   return !is_loopback(o.host) && means_loopback(o.host) ? "0.0.0.0" : o.host;
 }
 

@@ -8,10 +8,12 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from datetime import timedelta
 
 import flambeau.distributed as dist
 import pytest
+from flambeau import _deprecated
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHORT = timedelta(milliseconds=60)
@@ -234,3 +236,49 @@ def test_interrupt(waits):
     code, _, err = ended(process)
     assert code == -signal.SIGINT and "KeyboardInterrupt" in err
     assert time.monotonic() - begun < 4
+
+
+LOOPBACK = (
+    "0x7f000001"  # a name of 127.0.0.1 that is not written as one, as many a machine's own is
+)
+
+
+def listening(port):
+    """The addresses of this machine's IPv4 sockets that listen there."""
+    with open("/proc/net/tcp") as file:
+        rows = [line.split() for line in file][1:]
+    found = [row[1].split(":") for row in rows if row[3] == "0A"]
+    return [socket.inet_ntoa(bytes.fromhex(a)[::-1]) for a, p in found if int(p, 16) == port]
+
+
+def test_a_name_of_this_machine_is_listened_at_for_others_only_where_there_are_any():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = dist.TCPStore(LOOPBACK, 0, 1, True)
+        both = dist.TCPStore(LOOPBACK, 0, 2, True, wait_for_workers=False)
+    assert listening(alone.port) == ["127.0.0.1"] and listening(both.port) == ["0.0.0.0"]
+
+
+def test_a_store_beyond_this_machine_without_a_key_is_warned_of_once(monkeypatch):
+    def warned(host, size):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            dist.TCPStore(host, 0, size, True, wait_for_workers=False)
+        return [str(one.message) for one in caught]
+
+    monkeypatch.setattr(_deprecated, "_told", set())
+    monkeypatch.setenv("FLAMBEAU_JOB_KEY", "secret")
+    assert warned("0.0.0.0", 2) == []
+    monkeypatch.delenv("FLAMBEAU_JOB_KEY")
+    assert warned("127.0.0.1", 2) == warned("localhost", 2) == warned(LOOPBACK, 1) == []
+    (text,) = warned("0.0.0.0", 2)
+    assert "whoever reaches its port is taken in" in text and "set FLAMBEAU_JOB_KEY" in text
+    assert warned(LOOPBACK, 2) == []
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_backend_that_is_not_there_is_refused_for_any_number_of_ranks(size):
+    for name in ("ucc", "xccl"):
+        with pytest.raises(NotImplementedError, match=f"backend {name} is unsupported"):
+            dist.init_process_group(name, store=dist.HashStore(), rank=0, world_size=size)
+    assert not dist.is_initialized()

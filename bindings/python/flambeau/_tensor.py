@@ -36,6 +36,9 @@ _size = tuple.__new__  # of C's integers, which need no look
 PASSES = ThreadState(calls=(), ending=0, keeps=False)
 
 
+before_backward = []  # called first, such as by who says where in the program a pass is
+
+
 def run_at_end(failed):
     """After a backward pass of this thread: calls what it was asked to, unless it failed."""
     around, before = api.backward_pass(), PASSES.ending
@@ -117,6 +120,8 @@ def run_backward(tensors, grads, n_grads, retain_graph, create_graph, inputs):
     only, m = (_NULL, 0) if ends is None else ([t._h for t in ends], len(ends))
     if create_graph:
         warn_of_cycle()
+    for call in before_backward:
+        call()
     given = [t._h for t in tensors], len(tensors), grads, n_grads, keep, create_graph, only, m
     failed = _blocking.flam_autograd_backward(*given)
     if PASSES.calls:

@@ -2,10 +2,10 @@
 
 import atexit
 import os
-import socket
 
 from .._errors import DistNetworkError, FileError
 from .._gen import api
+from .._tensor import before_backward
 from . import _group_calls, _mpi  # noqa: F401, the former gives groups their methods
 from ._backend import Backend
 from ._group import (
@@ -17,6 +17,8 @@ from ._group import (
 )
 from ._interrupt import hear
 from ._meeting import met
+from ._place import tell_place
+from ._reach import is_loopback, means_loopback, warn_of_no_key
 from .rendezvous import own_schemes, rendezvous
 
 
@@ -27,34 +29,21 @@ def _host_of(store):
     return getattr(store, "_host", None)
 
 
-def _on_this_machine(init_method, store):
-    """Whether ranks of another machine could not have come. A file counts as this machine's, as
-    file:// and as FileStore: who can write to it, over a network as well, is trusted."""
-    if store is not None:
-        host = _host_of(store)
-    elif init_method.startswith("env://"):
+def _meeting_place(init_method):
+    """The host whose port ranks meet at; of a file this machine."""
+    host = "localhost"
+    if init_method.startswith("env://"):
         host = os.environ.get("MASTER_ADDR", "")
     elif init_method.startswith("tcp://"):
         host = init_method[6:].split("?")[0].rpartition(":")[0]
-    else:
-        host = None
-    host = "localhost" if host is None else host.strip("[]").lower()
-    return _is_loopback(host) or _means_loopback(host)
+    return host.strip("[]").lower()
 
 
-def _means_loopback(host):
-    """Whether a name stands for this machine alone, as its own does where it has no other address.
-    An address that other machines reach does not count, though it is this one's: a rank of theirs
-    could have come."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM) if host else []
-    except (OSError, UnicodeError):
-        return False
-    return bool(found) and all(_is_loopback(address[0]) for *_, address in found)
-
-
-def _is_loopback(host):
-    return host in ("localhost", "::1") or host.startswith("127.")
+def _on_this_machine(init_method, store):
+    """Whether ranks of another machine could not have come. A file counts as this machine's, as
+    file:// and as FileStore: who can write to it, over a network as well, is trusted."""
+    host = _meeting_place(init_method) if store is None else _host_of(store) or "localhost"
+    return is_loopback(host) or means_loopback(host)
 
 
 def _bound(device_id):
@@ -104,8 +93,11 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
     if store is None:
         init_method = init_method or "env://"
         handle = _found(init_method, given, limit, int(rank), int(world_size))
+        launched = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"  # it holds the store
         if given == "mpi":
             _mpi.share_key(handle)
+        elif api.group_rank(handle) == 0 and api.group_size(handle) > 1 and not launched:
+            warn_of_no_key(_meeting_place(init_method), api.group_size(handle))
     else:
         if rank < 0 or world_size < 1:
             raise AssertionError(
@@ -119,6 +111,8 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
         handle, given or "undefined", group_name or "0", timeout, trusted, "default_pg", device
     )
     _groups.count = 1
+    if api.group_size(handle) > 1 and tell_place not in before_backward:
+        before_backward.append(tell_place)  # backward passes reduce gradients
     hear()
     atexit.register(_leave)
 
@@ -130,6 +124,7 @@ def _leave():
     if _groups.world is not None:
         handle = _groups.world._handle
         _groups.clear()
+        before_backward[:] = (call for call in before_backward if call is not tell_place)
         api.group_leave(handle)
 
 

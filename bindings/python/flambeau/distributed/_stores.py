@@ -17,6 +17,7 @@ from .._errors import (
 )
 from .._gen import api
 from ._queues import Queues, bytes_of
+from ._reach import warn_of_no_key
 
 _PART = 0.5  # seconds without a look at Python's signals
 _DEFAULT = datetime.timedelta(seconds=300)
@@ -187,7 +188,8 @@ class TCPStore(Store):
                  wait_for_workers=True, multi_tenant=False, master_listen_fd=None, use_libuv=True,
                  *, listen=None):  # fmt: skip
         """`listen`, which torch's lacks: the address of the interface that a master listens on;
-        default: that of `host_name`."""
+        default: that of `host_name`, and all where it names this machine alone, as Debian's
+        own name does, while others are to come (`world_size` is not 1)."""
         seconds = _seconds("TCPStore", timeout)
         size = world_size if world_size is not None and world_size > 0 else 0
         self._host = _key("TCPStore", host_name)
@@ -195,7 +197,7 @@ class TCPStore(Store):
         if holder is not None:
             self._server, is_master = holder, False
         if is_master:
-            self._store = self._serve(port, seconds, listen, master_listen_fd)
+            self._store = self._serve(port, size, seconds, listen, master_listen_fd)
             if multi_tenant:
                 _shared[self.port] = self
             if wait_for_workers and size:
@@ -203,11 +205,13 @@ class TCPStore(Store):
         else:
             self._store = self._join(port, seconds)
 
-    def _serve(self, port, seconds, listen, descriptor):
+    def _serve(self, port, size, seconds, listen, descriptor):
+        warn_of_no_key(listen or self._host, size)
         try:
             return api.store_tcp(
-                self._host, port, is_server=True, wait_for_workers=False, timeout=seconds,
-                listen=listen, listen_fd=-1 if descriptor is None else descriptor,
+                self._host, port, is_server=True, wait_for_workers=False, world_size=size,
+                timeout=seconds, listen=listen,
+                listen_fd=-1 if descriptor is None else descriptor,
             )  # fmt: skip
         except FileError as error:  # torch's class for a port that is taken
             raise DistNetworkError(str(error)) from None
