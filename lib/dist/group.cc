@@ -9,6 +9,7 @@
 #include "device/label.h"
 #include "device/streams.h"
 #include "dist/pair.h"
+#include "dist/report.h"
 #include "engine/pass_time.h"
 #include "graph/mode.h"
 
@@ -17,6 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How long one waits for others before one looks whether they live.
+constexpr Millis kTurn{250};
 // Seconds for which a call may wait for a rank that has left: what it sent before arrives by then.
 constexpr double kPatience = 3;
 
@@ -34,6 +37,8 @@ const char* place() { return t_place; }
 // A part of the store for communicators, which some of them use for as long as they live.
 struct Group::Keys {
   const Ref<Store> store;
+  const World& world;
+  const std::vector<int32_t>& ranks;
   const flam_dist_store table{this, set, get};
 
   static flam_dist_result result_of(const Error& e) {
@@ -47,14 +52,23 @@ struct Group::Keys {
       return result_of(e);
     }
   }
+  // In turns, so that nobody waits for a rank that is gone. What it had said before is read first.
   static flam_dist_result get(void* user, const char* key, int64_t timeout_ms, void* into,
                               void (*take)(void*, const void*, size_t)) {
-    try {
-      const std::string value = static_cast<Keys*>(user)->store->get(key, Millis(timeout_ms));
-      take(into, value.data(), value.size());
-      return FLAM_DIST_OK;
-    } catch (const Error& e) {
-      return result_of(e);
+    const Keys& keys = *static_cast<Keys*>(user);
+    const Clock::time_point until = Clock::now() + Millis(timeout_ms);
+    for (;;) {
+      const bool lost = !keys.world.lost_among(keys.ranks).empty();
+      const Millis left = std::chrono::ceil<Millis>(until - Clock::now());
+      try {
+        const std::string value = keys.store->get(key, std::clamp(left, Millis(1), kTurn));
+        take(into, value.data(), value.size());
+        return FLAM_DIST_OK;
+      } catch (const Error& e) {
+        if (e.code != Code::collective_timeout) return result_of(e);
+      }
+      if (lost) return FLAM_DIST_LOST;
+      if (Clock::now() >= until) return FLAM_DIST_TIMEOUT;
     }
   }
 };
@@ -198,7 +212,6 @@ void Group::tell_others() const {
 }
 
 void Group::wait_for_members() const {
-  constexpr Millis kTurn{250};
   const Ref<Store> store = world_->store().clone();
   const Clock::time_point until = Clock::now() + timeout();
   for (;;) {
@@ -220,7 +233,8 @@ void Group::wait_for_members() const {
 }
 
 void Group::connect(const Group* parent) {
-  keys_ = std::make_unique<Keys>(prefix_store(cat_text("group/", key_), world_->store_ref()));
+  Ref<Store> part = prefix_store(cat_text("group/", key_), world_->store_ref());
+  keys_.reset(new Keys{std::move(part), *world_, ranks_});
   backend_ = backend(options_.backend, size());
   provider_ = backend_.provider;
   const flam_dist_provider& any = provider_ ? *provider_ : *backend_.streams;
@@ -250,13 +264,16 @@ void* Group::communicator_of(const flam_dist_provider& provider, void* parent) {
   const auto result = provider.make(&members, &made, &why);
   if (result == FLAM_DIST_OK) return made;
   const bool wrong = result == FLAM_DIST_FAILED || result == FLAM_DIST_UNSUPPORTED;
+  const std::string lost = wrong ? "" : world_->lost_among(ranks_);
+  const bool late = result == FLAM_DIST_TIMEOUT && lost.empty();
+  const std::string reason = lost.empty() ? why.text : lost.substr(1, lost.find('\n', 1) - 1);
   throw Error(
-      result == FLAM_DIST_TIMEOUT ? Code::collective_timeout
-      : wrong                     ? Code::invalid_argument
-                                  : Code::peer_lost,
-      cat_text("the group \"", options_.name, "\" of ", size(), " ranks was not made: ", why.text),
+      late    ? Code::collective_timeout
+      : wrong ? Code::invalid_argument
+              : Code::peer_lost,
+      cat_text("the group \"", options_.name, "\" of ", size(), " ranks was not made: ", reason),
       cat_text("backend ", provider.name, ", rank ", rank_, ", timeout ",
-               options_.timeout.count() / 1000.0, " s", world_->lost_among(ranks_)),
+               options_.timeout.count() / 1000.0, " s", lost),
       wrong ? ""
             : "see that all ranks run, with the same MASTER_ADDR, MASTER_PORT and "
               "WORLD_SIZE");
@@ -463,10 +480,10 @@ void Group::end(Error error, When when) {
   if (when == When::now) abort_calls();
 }
 
-void Group::miss(Error error) {
+void Group::miss(Leaver leaver) {
   const std::lock_guard lock(mutex_);
   if (leaver_) return;
-  leaver_ = std::move(error);
+  leaver_ = std::move(leaver);
   leaver_seen_ = Clock::now();
 }
 
@@ -486,7 +503,7 @@ void Group::hurry() {
   }
   if (end_calls_from_ && Clock::now() - *end_calls_from_ > std::chrono::seconds(1)) abort_calls();
   if (leaver_ && call.under_way && call.seconds > kPatience) {
-    if (!over_) over_ = leaver_;
+    if (!over_) over_ = left_error(*this, *leaver_, call);
     abort_calls();
   }
 }
@@ -509,8 +526,10 @@ void Group::explain(uint64_t sequence, const What& what, Millis timeout, flam_di
                 : result == FLAM_DIST_LOST
                     ? world_->connection_broke(*this, text, why)
                     : Error(Code::internal, cat_text(text, " failed: ", why));
+  const Now call = now();
   const std::lock_guard lock(mutex_);
-  if (!over_) over_ = result == FLAM_DIST_LOST && leaver_ ? *leaver_ : error;
+  if (!over_)
+    over_ = result == FLAM_DIST_LOST && leaver_ ? left_error(*this, *leaver_, call) : error;
   throw *over_;
 }
 

@@ -82,9 +82,13 @@ class Group final : public RefCounted {
   // at all, or for a second.
   enum class When { now, soon };
   void end(Error error, When when);
-  // A rank has left, and has done its part of what it called: calls to come may still find what it
-  // sent; one that waits for more throws `error`.
-  void miss(Error error);
+  // A rank that has left, and has done its part of what it called: calls to come may still find
+  // what it sent; one that waits for more throws.
+  struct Leaver {
+    int rank;
+    std::string who, last;  // its process, and its last message
+  };
+  void miss(Leaver leaver);
   void leave();  // the job: see World::leave
   void hurry();  // looks whether that second is over
 
@@ -164,7 +168,8 @@ class Group final : public RefCounted {
   int splits_ = 0;
   std::map<std::string, int> alike_;  // splits by name and ranks
   std::vector<std::pair<void*, Staged>> abandoned_;
-  std::optional<Error> over_, leaver_;
+  std::optional<Error> over_;
+  std::optional<Leaver> leaver_;
   std::optional<std::chrono::steady_clock::time_point> end_calls_from_, leaver_seen_;
   bool aborted_ = false;
   mutable std::atomic<bool> told_{false};

@@ -8,6 +8,7 @@ namespace flambeau::dist {
 namespace {
 
 constexpr const char* kWaits = "waits in ";
+constexpr const char* kWorks = "works; ";
 
 std::string seconds(double s) {
   std::ostringstream text;
@@ -56,6 +57,17 @@ std::string said_of(const Group& group, const std::string& message) {
 
 std::string without_tag(const std::string& text) { return text.substr(text.find(' ') + 1); }
 
+std::string own_call(const Group::Now& now) {
+  return now.sequence ? cat_text(now.what, " #", now.sequence) : now.what;
+}
+
+// What a rank that is no more had said of the group, as a line of its own; empty: nothing.
+std::string last_of(const Group& group, int rank, const std::string& message) {
+  const std::string said = said_of(group, message);
+  const size_t from = said.starts_with(kWorks) ? std::string(kWorks).size() : 0;
+  return said.empty() ? said : cat_text("\nrank ", rank, ", when last heard: ", said.substr(from));
+}
+
 std::string named(const Group& group) {
   return cat_text("group \"", group.name(), "\" of ", group.size(), " ranks");
 }
@@ -91,20 +103,19 @@ std::string unfolded(const std::string& line) {
   return text;
 }
 
-std::string where_is(const Group& group) {
-  const Group::Now now = group.now();
+std::string where_is(const Group::Now& now) {
   if (now.what.empty()) return "has called nothing yet";
   const std::string at = now.place.empty() ? "" : cat_text(", at ", now.place);
-  const std::string call = now.sequence ? cat_text(now.what, " #", now.sequence) : now.what;
-  return now.under_way
-             ? cat_text(kWaits, call, " for ", seconds(now.seconds), at)
-             : cat_text("works; its last was ", call, ", ended ", seconds(now.seconds), " ago", at);
+  const std::string call = own_call(now);
+  return now.under_way ? cat_text(kWaits, call, " for ", seconds(now.seconds), at)
+                       : cat_text(kWorks, "its last was ", call, ", ended ", seconds(now.seconds),
+                                  " ago", at);
 }
 
 std::string line_of(const Group& group) {
   const std::optional<Transfer> transfer = group.now().transfer;
-  return cat_text(flat(group.key()), '\t', flat(group.name()), '\t', flat(where_is(group)), '\t',
-                  transfer ? transfer->text() : "");
+  return cat_text(flat(group.key()), '\t', flat(group.name()), '\t', flat(where_is(group.now())),
+                  '\t', transfer ? transfer->text() : "");
 }
 
 std::string described(const Group& group, const std::string& before, const std::string& after) {
@@ -120,20 +131,23 @@ bool same_call(const std::string& a, const std::string& b) {
   return tag(a) == tag(b);
 }
 
-Error lost_error(const Group& group, int rank, const std::string& who) {
+Error lost_error(const Group& group, int rank, const std::string& who, const std::string& last) {
   const Group::Now now = group.now();
-  const std::string during =
-      now.under_way ? cat_text(" during ", now.what, " #", now.sequence) : std::string();
-  return Error(
-      Code::peer_lost, cat_text("rank ", rank, " of ", named(group), " is gone", during),
-      cat_text(who, " ended without leaving the group\nrank ", group.rank(), ": ", where_is(group)),
-      kRestart);
+  const std::string during = now.under_way ? cat_text(" during ", own_call(now)) : std::string();
+  return Error(Code::peer_lost, cat_text("rank ", rank, " of ", named(group), " is gone", during),
+               cat_text(who, " ended without leaving the group\nrank ", group.rank(), ": ",
+                        where_is(now), last_of(group, rank, last)),
+               kRestart);
 }
 
-Error left_error(const Group& group, int rank, const std::string& who) {
-  return Error(Code::peer_lost, cat_text("rank ", rank, " of ", named(group), " has left the job"),
-               cat_text(who, " called destroy_process_group, or its program ended"),
-               "call the same collectives on all ranks, as often, before any of them leaves");
+Error left_error(const Group& group, const Group::Leaver& leaver, const Group::Now& own) {
+  const std::string asks = own.under_way ? cat_text(", and ", own_call(own), " waits for it") : "";
+  return Error(
+      Code::peer_lost,
+      cat_text("rank ", leaver.rank, " of ", named(group), " has left the job", asks),
+      cat_text(leaver.who, " called destroy_process_group, or its program ended\nrank ",
+               group.rank(), ": ", where_is(own), last_of(group, leaver.rank, leaver.last)),
+      "call the same collectives on all ranks, as often, before any of them leaves");
 }
 
 Error store_error(const Group& group, const std::string& why) {
@@ -163,7 +177,7 @@ std::optional<std::string> crossed(const Group& group, const Transfer& own, int 
     if (line.key != flat(group.key())) continue;
     const std::optional<Transfer> theirs = Transfer::parsed(line.transfer);
     if (theirs && theirs->seconds > kWaitsInVain && never_meet(own, group.rank(), *theirs, peer))
-      return cat_text("rank ", group.rank(), ": ", where_is(group), "\nrank ", peer, ": ",
+      return cat_text("rank ", group.rank(), ": ", where_is(group.now()), "\nrank ", peer, ": ",
                       line.where);
   }
   return {};

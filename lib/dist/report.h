@@ -18,7 +18,7 @@ std::string joined(const std::vector<std::string>& lines);
 std::string folded(const std::string& text);  // to one line, and back
 std::string unfolded(const std::string& line);
 
-std::string where_is(const Group& group);  // "waits in all_reduce(...) #3 for 2.0 s, at PLACE"
+std::string where_is(const Group::Now& now);  // "waits in all_reduce(...) #3 for 2.0 s, at PLACE"
 std::string line_of(const Group& group);
 // What a rank says of a group in two messages, the later of which says whether it still beats.
 std::string described(const Group& group, const std::string& before, const std::string& after);
@@ -32,8 +32,9 @@ inline constexpr double kWaitsInVain = 1.5;
 std::optional<std::string> crossed(const Group& group, const Transfer& own, int peer,
                                    const std::string& message);
 
-Error lost_error(const Group& group, int rank, const std::string& who);
-Error left_error(const Group& group, int rank, const std::string& who);
+// Of ranks whose last message is `last`.
+Error lost_error(const Group& group, int rank, const std::string& who, const std::string& last);
+Error left_error(const Group& group, const Group::Leaver& leaver, const Group::Now& own);
 Error store_error(const Group& group, const std::string& why);
 Error timeout_error(const Group& group, const std::string& what, Millis after,
                     const std::string& where);

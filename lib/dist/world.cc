@@ -64,6 +64,7 @@ void World::leave() noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(left_, true)) return;
+    if (!groups_.empty()) parting_ = own_message();
     changed_.notify_all();
     for (Group* group : groups_)
       group->end(
@@ -72,6 +73,7 @@ void World::leave() noexcept {
   }
   if (!own_) return;
   try {
+    said_->set(cat_text("at/", rank_), parting_);
     said_->append("event", cat_text("left ", rank_, ' ', this_process(), '\n'));
     said_->withdraw();
   } catch (...) {  // the store is gone, and with it who would miss us
@@ -87,14 +89,15 @@ void World::add(Group* group) {
 void World::tell(Group& group, const Lost& lost) {
   if (!std::ranges::count(group.world_ranks(), lost.rank)) return;
   if (lost.left)
-    group.miss(left_error(group, lost.rank, lost.who));
+    group.miss({lost.rank, lost.who, lost.last});
   else
-    group.end(lost_error(group, lost.rank, lost.who), Group::When::soon);
+    group.end(lost_error(group, lost.rank, lost.who, lost.last), Group::When::soon);
 }
 
 void World::remove(Group* group) {
   {
     const std::lock_guard lock(mutex_);
+    if (groups_.size() == 1 && groups_[0] == group) parting_ = own_message();
     std::erase(groups_, group);  // not there where it was not connected
     if (!groups_.empty()) return;
   }
@@ -150,19 +153,20 @@ void World::heed(const std::string& line) {
   std::istringstream words(line);
   std::string kind;
   words >> kind;
-  const std::lock_guard lock(mutex_);
   if (kind == "lost" || kind == "left") {
-    const bool left = kind == "left";
     int rank = -1;
     words >> rank >> std::ws;
     std::string who;
     std::getline(words, who);
-    lost_.push_back({rank, left, who});
+    const std::string last = message_of(rank);
+    const std::lock_guard lock(mutex_);
+    lost_.push_back({rank, kind == "left", who, last});
     for (Group* group : groups_) tell(*group, lost_.back());
   } else if (kind == "over") {
     std::string name, text;
     words >> name >> std::ws;
     std::getline(words, text);
+    const std::lock_guard lock(mutex_);
     if (Group* group = group_of(name))
       group->end(Error(Code::collective_timeout, unfolded(text)), Group::When::now);
   }
@@ -170,13 +174,29 @@ void World::heed(const std::string& line) {
 
 // Every other time: who is asked twice by whereabouts() has beaten in between.
 void World::tell_where_i_am() {
-  if (++beat_ % 2) return;
-  std::vector<std::string> lines;
+  std::string message;
   {
     const std::lock_guard lock(mutex_);
-    for (const Group* group : groups_) lines.push_back(line_of(*group));
+    if (++beat_ % 2 || left_) return;
+    message = own_message();
   }
-  own_->set(cat_text("at/", rank_), cat_text(beat_, '\n', joined(lines)));
+  own_->set(cat_text("at/", rank_), message);
+}
+
+std::string World::own_message() {
+  std::vector<std::string> lines;
+  for (const Group* group : groups_) lines.push_back(line_of(*group));
+  return cat_text(beat_, '\n', joined(lines));
+}
+
+// Empty where it has said nothing, or the store does not answer.
+std::string World::message_of(int rank) noexcept {
+  try {
+    const std::string key = cat_text("at/", rank);
+    return own_->check({key}) ? own_->get(key, kTick) : std::string();
+  } catch (...) {
+    return {};
+  }
 }
 
 void World::compare_calls() {

@@ -41,8 +41,8 @@ class World final : public RefCounted {
  private:
   struct Lost {
     int rank;
-    bool left;  // and said so
-    std::string who;
+    bool left;              // and said so
+    std::string who, last;  // its process, and its last message
   };
   World(Ref<Store> store, int rank, int size);
   void watch();
@@ -51,6 +51,8 @@ class World final : public RefCounted {
   void look_for_events();
   void heed(const std::string& line);
   void tell_where_i_am();
+  std::string own_message();  // with the mutex held
+  std::string message_of(int rank) noexcept;
   void compare_calls();
   void compare_transfers();
   struct Transferring;
@@ -70,6 +72,7 @@ class World final : public RefCounted {
   std::string events_;  // what has been read of them
   std::vector<Lost> lost_;
   std::map<std::string, std::string> crossed_;  // a peer's message, by group
+  std::string parting_;                         // the last message, of groups that are destroyed
   uint64_t beat_ = 0;
   bool left_ = false;
 };

@@ -75,6 +75,8 @@ def fail(rank, size, fault):
 
 
 REDUCES = "all_reduce(float32[64, 32], sum)"
+LAST = [f"and {REDUCES} #2 waits for it", f": waits in {REDUCES} #2 for ",
+        f"rank 2, when last heard: its last was {REDUCES} #1, ended ", " in fail"]  # fmt: skip
 WANTED = {
     "killed": ("PeerLostError", ["rank 2 ", "is gone", "process "]),
     "async": ("PeerLostError", ["rank 2 ", "is gone"]),
@@ -85,8 +87,8 @@ WANTED = {
          "test_faults.py:", " in fail"],
     ),
     "receives": ("PeerLostError", ["rank 2 ", "is gone"]),
-    "leaves": ("PeerLostError", ["rank 2 ", "has left the job"]),
-    "destroys": ("PeerLostError", ["rank 2 ", "has left the job"]),
+    "leaves": ("PeerLostError", ["rank 2 ", "has left the job", *LAST]),
+    "destroys": ("PeerLostError", ["rank 2 ", "has left the job", *LAST]),
     "splits": ("CollectiveTimeoutError", ["all_to_all(float32[3])", "rank 2: waits in all_to"]),
     "objects": ("PeerLostError", ["rank 2 ", "has left the job"]),
     "monitored": ("CollectiveTimeoutError", ["barrier()", "rank 2: works"]),
@@ -186,3 +188,78 @@ def never_meets(rank, size):
 def test_a_rank_that_never_comes_is_waited_for_until_the_deadline():
     text, _ = ranks.values(never_meets, 2)
     assert "was not made: timed out at rank 1" in text and "WORLD_SIZE" in text
+
+
+def alone_in_a_new_group(rank, size, how):
+    """The first rank makes a group with the second, which leaves, dies, or takes its time."""
+    import datetime
+
+    import flambeau.distributed as dist
+
+    limit = datetime.timedelta(seconds=1.5 if how == "late" else 20)
+    dist.init_process_group("gloo", timeout=limit)
+    if rank == 1:
+        if how == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(4 if how == "late" else 0.2)
+        return None
+    began = time.monotonic()
+    with pytest.raises(dist.DistError) as caught:
+        dist.new_group([0, 1])
+    return [type(caught.value).__name__, str(caught.value), time.monotonic() - began]
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "said"),
+    [
+        ("leaves", "PeerLostError", "rank 1 has left the job (process "),
+        ("dies", "PeerLostError", "rank 1 is gone (process "),
+        ("late", "CollectiveTimeoutError", "timeout 1.5 s"),
+    ],
+)
+def test_a_group_is_waited_for_no_longer_than_its_ranks_live(how, kind, said):
+    name, text, seconds = ranks.run(alone_in_a_new_group, 2, how)[0].value
+    assert name == kind and said in text and "of 2 ranks was not made" in text, text
+    assert seconds < 8, text
+
+
+def in_ddp(rank, size, step):
+    """The first rank leaves before a step of data parallel training; the other waits there."""
+    import flambeau as torch
+
+    dist, nn = torch.distributed, torch.nn
+
+    def build():
+        return nn.parallel.DistributedDataParallel(
+            nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+        )
+
+    def forward(net):
+        return net(torch.ones(4, 2)).sum()
+
+    def backward(loss):
+        loss.backward()
+
+    dist.init_process_group("gloo")
+    made = []  # a module that is gone reduces nothing
+    for now in (build, forward, backward):
+        if rank == 0 and now.__name__ == step:
+            return dist.destroy_process_group()
+        try:
+            made.append(now(*made[-1:]))
+        except dist.DistError as error:
+            return str(error)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("step", "last"), [("build", None), ("forward", "build"), ("backward", "forward")]
+)
+def test_data_parallel_passes_say_where_they_are(step, last):
+    text = ranks.values(in_ddp, 2, step)[1]
+    own, left = (
+        line for line in text.split("\n") if line.lstrip().startswith(("rank 1", "rank 0,"))
+    )
+    assert "rank 1: waits in " in own and "test_faults.py:" in own and f" in {step}" in own, text
+    said = f" in {last}" if last else "has called nothing yet"
+    assert left.lstrip().startswith("rank 0, when last heard: ") and left.endswith(said), text

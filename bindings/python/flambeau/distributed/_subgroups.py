@@ -55,7 +55,8 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None,
         return GroupMember.NON_GROUP_MEMBER
     asked = whole._backend if backend is None else str(backend).lower()
     given = "" if asked == "undefined" else asked
-    timeout = default_timeout(given) if timeout is None else timeout
+    if timeout is None:  # torch's, but never later than the job's
+        timeout = min(default_timeout(given), whole._timeout, key=seconds)
     options = ranks, given, f"group-{name}", seconds(timeout)
     handle = met(api.group_split, whole._handle, *options)
     if not is_member:

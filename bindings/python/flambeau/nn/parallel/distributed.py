@@ -7,6 +7,7 @@ import inspect
 from ... import distributed as dist
 from ..._gen import api
 from ..._torch import bfloat16, float16, is_grad_enabled
+from ...distributed._place import tell_place
 from ...distributed.algorithms.join import Join, Joinable
 from ...futures import Future
 from ..modules.module import Module
@@ -62,6 +63,7 @@ class DistributedDataParallel(Module, Joinable):
     def _couple(self, parameters, init_sync):
         self._with_buffers = _sync.modules_with_buffers(self.module, self.parameters_to_ignore)
         buffers = enumerate(_sync.buffers_of(self._with_buffers))
+        tell_place()
         self._ddp = api.ddp_of(
             self.process_group._handle,
             _sync.named(parameters),
@@ -117,6 +119,7 @@ class DistributedDataParallel(Module, Joinable):
     def _pre_forward(self, *inputs, **kwargs):
         """What comes before the module's forward; its arguments."""
         joins, self._recording = self._join_config.enable, is_grad_enabled()
+        tell_place()
         if joins:
             _join.step(self, Join.notify_join_context(self))
         api.ddp_prepare_forward(self._ddp)  # refuses what came before, so nobody waits for it
