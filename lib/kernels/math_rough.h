@@ -33,19 +33,22 @@ FLAM_FN float cos(float x) {  // sin(x + pi / 2)
   return wave(x, (shifted - kRound<float>)-0.5f, shifted);
 }
 
-// max(x, 0) - z tail(z) of z = |x| up to 7, the normal distribution's tail being exp(-z^2 / 2)
-// times what falls about as 1 / (z + 2.5).
+// max(x, 0) - z tail(z) of z = |x|, the normal distribution's tail being exp(-z^2 / 2) times what
+// falls about as 1 / (z + 3); from 14.5 on it is 0. The power of two is 64 above it, so that it is
+// a normal number everywhere.
 FLAM_FN float gelu(float x) {
-  const float z = ::fabsf(x), square = -0.5f * z * z;
-  const float shifted = multiply_add(square, 0x1.715476p+0f, kRound<float>);
-  const float r = multiply_add(shifted - kRound<float>, -0x1.62e430p-1f, square);
+  constexpr float round = kRound<float> + 64;
+  const float size = ::fabsf(x), z = size > 14.5f ? 14.5f : size, square = -0.5f * z * z;
+  const float shifted = multiply_add(square, 0x1.715476p+0f, round);
+  const float r = multiply_add(shifted - round, -0x1.62e430p-1f, square);
   const float p = polynomial(r, 0x1.0006b4p-1f, 0x1.571ddap-3f, 0x1.522c46p-5f);
-  const float inverse = 1 / (z + 2.5f), t = multiply_add(inverse, -5, 1);
-  const float v = polynomial(t, 0x1.69cf0ap-1f, -0x1.bc25d4p-2f, 0x1.0e3d84p-3f, 0x1.435434p-7f,
-                             -0x1.02e2a0p-6f, -0x1.b1ea6ep-9f);
-  const float size = bits_as<float>(bits_as<uint32_t>(z) + (bits_as<uint32_t>(shifted) << 23));
+  const float inverse = 1 / (z + 3), t = multiply_add(inverse, -6, 1);
+  const float v = polynomial(t, 0x1.754b8ap-1f, -0x1.04d20ap-1f, 0x1.d6b432p-3f, -0x1.7c39b8p-5f,
+                             -0x1.3f02ep-7f, 0x1.4afc26p-8f);
+  const float unit = bits_as<float>(bits_as<uint32_t>(1.0f) + (bits_as<uint32_t>(shifted) << 23));
   const float n = multiply_add(multiply_add(r * r, p, r), v, v);
-  return multiply_add(-n, size * inverse, x < 0 ? 0 : x);
+  const float base = x < -15 ? x * 0 : x < 0 ? 0 : x;  // NaN at infinity
+  return multiply_add(-n, z * unit * inverse * 0x1p-64f, base);
 }
 
 }  // namespace flambeau::FLAM_TARGET::rough

@@ -109,6 +109,13 @@ for dtype, names in {
         call = lambda torch, x, name=name: getattr(torch, name)(x)
         pointwise(f"{name} {dtype}", call, low, 4, dtype)
 pointwise("gelu bfloat16", lambda torch, x: torch.nn.functional.gelu(x), dtype="bfloat16")
+# Values of a trained net, of which some are far from 0.
+for dtype in ("float32", "bfloat16"):
+    call = lambda torch, x: torch.nn.functional.gelu(x)
+    pointwise(f"gelu, wide {dtype}", call, -16, 16, dtype)
+pointwise("erfc, wide", lambda torch, x: torch.erfc(x), -16, 16)
+pointwise("x % 0.7", lambda torch, x: x % 0.7)
+pointwise("x // 0.7, large x", lambda torch, x: x // 0.7, -4e8, 4e8)
 
 pointwise("x * 2", lambda torch, x: x * 2)
 pointwise("x * 2 float16", lambda torch, x: x * 2, dtype="float16")

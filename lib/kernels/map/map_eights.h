@@ -1,7 +1,7 @@
 // The elementwise loop of float around a form of a functor on eight numbers, `OnEights`, for
 // processors with AVX2: a function by pieces, whose row's place is found apart (piece_rows.h). The
-// form says by `usual` in which lanes it holds; the others are the functor's own, so that no result
-// depends on a number's neighbours.
+// form says by `usual` in which lanes it holds; the others are the functor's own, or those of a
+// functor that it names by `using Others`, so that no result depends on a number's neighbours.
 #pragma once
 #include <cstring>
 
@@ -14,27 +14,35 @@ namespace flambeau::FLAM_TARGET {
 
 #if FLAM_ISA_RANK == 1
 
-// Eight numbers, of which the form's own are its lanes in `usual`.
+// What the form's unusual lanes are: the functor's, or what the form names for them alone.
+template <class F, class OnEights> struct OthersOf {
+  using type = F;
+};
 template <class F, class OnEights>
-__attribute__((noinline)) void unusual_eight(const F& f, const OnEights& form, const float* in,
-                                             float* out) {
-  const __m256 x = _mm256_loadu_ps(in);
-  const int usual = _mm256_movemask_ps(form.usual(x));
-  alignas(32) uint32_t place[8];
-  _mm256_store_si256(reinterpret_cast<__m256i*>(place), form.place(x));
-  alignas(32) float number[8], y[8];
-  _mm256_store_ps(number, x);
-  _mm256_store_ps(y, form(x, place));
-  for (int i = 0; i < 8; ++i) {
-    if (!(usual >> i & 1)) y[i] = f(number[i]);
-  }
-  _mm256_storeu_ps(out, _mm256_load_ps(y));
-}
+  requires requires { typename OnEights::Others; }
+struct OthersOf<F, OnEights> {
+  using type = typename OnEights::Others;
+};
 
 // Some eights: first all their places, which the loads of rows then need not wait for.
 inline constexpr int64_t kEightsAtOnce = 64;
-template <class F, class OnEights>
-FLAM_FN void map_some(const F& f, const OnEights& form, int64_t n, float* out, const float* in) {
+
+// Of which the form's own are its lanes in `usual`. The others are computed beside all, because
+// vectors of them cost less than two numbers of eight, one after the other.
+template <class Others, class OnEights>
+__attribute__((noinline)) void unusual_eights(const Others& others, const OnEights& form, int64_t n,
+                                              float* out, const float* in, const uint32_t* place) {
+  alignas(32) float other[kEightsAtOnce];
+  for (int64_t i = 0; i < n; ++i) other[i] = others(in[i]);
+  for (int64_t i = 0; i < n; i += 8) {
+    const __m256 x = _mm256_loadu_ps(in + i), own = form(x, place + i);
+    _mm256_storeu_ps(out + i, _mm256_blendv_ps(_mm256_load_ps(other + i), own, form.usual(x)));
+  }
+}
+
+template <class Others, class OnEights>
+FLAM_FN void map_some(const Others& others, const OnEights& form, int64_t n, float* out,
+                      const float* in) {
   alignas(32) uint32_t place[kEightsAtOnce];
   __m256 usual = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
   for (int64_t i = 0; i < n; i += 8) {
@@ -46,25 +54,26 @@ FLAM_FN void map_some(const F& f, const OnEights& form, int64_t n, float* out, c
     for (int64_t i = 0; i < n; i += 8)
       _mm256_storeu_ps(out + i, form(_mm256_loadu_ps(in + i), place + i));
   } else {
-    for (int64_t i = 0; i < n; i += 8) unusual_eight(f, form, in + i, out + i);
+    unusual_eights(others, form, n, out, in, place);
   }
 }
 
 template <class F, class OnEights>
 __attribute__((noinline)) void map_eights(const double* params, int64_t n, float* out,
                                           const float* in) {
-  const F f = functor_from<F>(params);
+  using Others = typename OthersOf<F, OnEights>::type;
+  const Others others = functor_from<Others>(params);
   const OnEights form{};
   int64_t i = 0;
   for (; i + kEightsAtOnce <= n; i += kEightsAtOnce)
-    map_some(f, form, kEightsAtOnce, out + i, in + i);
+    map_some(others, form, kEightsAtOnce, out + i, in + i);
   const int64_t whole = (n - i) / 8 * 8;
-  map_some(f, form, whole, out + i, in + i);
+  map_some(others, form, whole, out + i, in + i);
   i += whole;
   if (i == n) return;
   float last[8] = {};
   memcpy(last, in + i, size_t(n - i) * sizeof(float));
-  map_some(f, form, 8, last, last);
+  map_some(others, form, 8, last, last);
   memcpy(out + i, last, size_t(n - i) * sizeof(float));
 }
 

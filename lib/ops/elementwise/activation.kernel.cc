@@ -43,7 +43,7 @@ struct Elu {
 struct UsualEluSlope {
   double alpha, scale, inner;
   template <class V> FLAM_FN V operator()(V dy, V x) const {
-    return x > 0 ? dy * V(scale) : dy * (usual_exp(x * V(inner)) * V(alpha * scale * inner));
+    return x <= 0 ? dy * (usual_exp(x * V(inner)) * V(alpha * scale * inner)) : dy * V(scale);
   }
 };
 struct EluSlope {
@@ -51,7 +51,7 @@ struct EluSlope {
   double alpha, scale, inner;
   template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x * V(inner)) <= 87; }
   template <class V> FLAM_FN V operator()(V dy, V x) const {
-    return x > 0 ? dy * V(scale) : dy * (exp(x * V(inner)) * V(alpha * scale * inner));
+    return x <= 0 ? dy * (exp(x * V(inner)) * V(alpha * scale * inner)) : dy * V(scale);
   }
 };
 FLAM_MAP(kElu, Elu, FloatTypes);
@@ -59,13 +59,8 @@ FLAM_MAP(kEluSlope, EluSlope, FloatTypes);
 
 // ---- gaussian and logistic units ----------------------------------------------------------------
 
-struct UsualRoughGelu {
-  FLAM_FN float operator()(float x) const { return rough::gelu(x); }
-};
 struct RoughGelu {
-  using Usual = UsualRoughGelu;
-  FLAM_FN bool is_usual(float x) const { return fabs(x) <= 7; }
-  FLAM_FN float operator()(float x) const { return is_usual(x) ? rough::gelu(x) : gelu(x); }
+  FLAM_FN float operator()(float x) const { return rough::gelu(x); }
 };
 struct UsualGelu {
   template <class V> FLAM_FN V operator()(V x) const { return usual_gelu(x); }
@@ -76,13 +71,8 @@ struct Gelu : UsualUpTo<6> {
   using Rough = RoughGelu;
   template <class V> FLAM_FN V operator()(V x) const { return gelu(x); }
 };
-struct UsualGeluSlope {
-  template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * usual_gelu_slope(x); }
-};
 struct GeluSlope {
-  using Usual = UsualGeluSlope;
   template <bool kRough> using OnLanes = GeluSlopeOnLanes<kRough>;
-  template <UsualFloat V> FLAM_FN bool is_usual(V, V x) const { return fabs(x) <= 6; }
   template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * gelu_slope(x); }
 };
 FLAM_MAP(kGelu, Gelu, FloatTypes);
@@ -194,7 +184,7 @@ struct Hardtanh {
 struct HardtanhSlope {
   double low, high;
   template <class V> FLAM_FN V operator()(V dy, V x) const {
-    return (x > V(low)) & (x < V(high)) ? dy : V(0);
+    return (x <= V(low)) | (x >= V(high)) ? V(0) : dy;  // NaN is between
   }
 };
 FLAM_MAP(kHardtanh, Hardtanh, NumberTypes);
@@ -234,8 +224,8 @@ struct Hardswish {
 };
 struct HardswishSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
-    const V slope = x <= V(-3) ? V(0) : x >= V(3) ? V(1) : x / V(3) + V(0.5);
-    return dy * slope;
+    const V inner = x <= V(-3) ? V(0) : x / V(3) + V(0.5);
+    return dy * (x < V(3) ? inner : V(1));  // of NaN 1, as PyTorch has it
   }
 };
 FLAM_MAP(kHardswish, Hardswish, FloatTypes);

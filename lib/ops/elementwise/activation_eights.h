@@ -1,13 +1,19 @@
 // GELU on eight floats, by pieces of the normal distribution's tail: at most 1 ULP
 // (tests/ops/test_precision.py), without an exponential and a division.
 #pragma once
+#include "ops/elementwise/normal_far.h"
 #include "ops/elementwise/tail_rows.h"
 
 namespace flambeau::FLAM_TARGET {
 
 #if FLAM_ISA_RANK == 1
 
+struct UnusualGelu {
+  FLAM_FN float operator()(float x) const { return x > 0 ? x : single::far_gelu(x); }
+};
+
 struct GeluOnEights {
+  using Others = UnusualGelu;
   using Rows = NormalTailRows;
   const Rows& rows = normal_tail_rows();
 

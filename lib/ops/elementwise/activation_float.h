@@ -11,10 +11,9 @@ FLAM_FN float silu(float x) {
   return x < -120 ? x * 0 : x * s.value * s.scale;
 }
 
-// The normal distribution's tail beyond z, unit * (quotient + rest * inverse), and its density but
-// for a factor, unit * exponential.
+// The normal distribution's tail beyond z: unit * (quotient + rest * inverse).
 struct Normal {
-  float unit, exponential, quotient, rest, inverse;
+  float unit, quotient, rest, inverse;
 };
 FLAM_FN Normal normal(float z) {  // from 0 to 6
   const float minus_half = -0.5f * z, square = minus_half * z;
@@ -43,7 +42,7 @@ FLAM_FN Normal normal(float z) {  // from 0 to 6
                        multiply_add(p_lost, v.high, multiply_add(p, v.low, v.low));
   const float q = n * inverse;
   const float left = multiply_add(-q, d, n) + multiply_add(-q, d_lost, n_lost);
-  return {raised(1, k), 1 + p, q, left, inverse};
+  return {raised(1, k), q, left, inverse};
 }
 
 FLAM_FN float usual_gelu(float x) {  // of at most 6
@@ -55,12 +54,24 @@ FLAM_FN float usual_gelu(float x) {  // of at most 6
   return __builtin_copysignf(high + lost, x);
 }
 
-// Of at most 6; a sum of terms of both signs, to which what the quotient lost is nothing.
-FLAM_FN float usual_gelu_slope(float x) {
-  const Normal n = normal(__builtin_fabsf(x));
-  const float tail = n.unit * n.quotient;
-  const float density = n.unit * n.exponential * 0.39894228040143267794f;
-  return multiply_add(x, density, x > 0 ? 1 - tail : tail);
+// Of any number: Phi(-z) - z density(z) at z = |x|, or 1 less that. A sum of terms of both signs,
+// to which what a quotient lost is nothing. Where the tail is 0 another number is computed, because
+// processors take long over a product that is too small.
+FLAM_FN float gelu_slope(float x) {
+  const float size = __builtin_fabsf(x);
+  const bool outside = size > (x < 0 ? 14.6f : 8.0f);
+  const float z = outside ? 7 : size, half = -0.5f * z, square = half * z;
+  const Nearest k = nearest(square, kLog2E);
+  const float r = multiply_add(k.value, -kLn2, square) +
+                  multiply_add(k.value, -kLn2Low, multiply_add(half, z, -square));
+  const float e = 1 + multiply_add(r * r, exp_tail(r), r), inverse = 1 / (z + 4);
+  // (z + 4) exp(z^2 / 2) times the tail, which varies little.
+  const float v = polynomial(multiply_add(inverse, -8, 1), 0x1.82b4bcp-1f, -0x1.373e38p-1f,
+                             0x1.8c6d9p-2f, -0x1.7e0032p-3f, 0x1.eed68p-5f, -0x1.ed0b3ap-8f,
+                             -0x1.cca544p-9f, 0x1.9a8e96p-10f, 0x1.7793aap-13f, -0x1.12d5b6p-13f);
+  const float s = e * multiply_add(v, inverse, -0.39894228040143267794f * z);
+  const float tail = outside ? 0 : scaled(s, k.number);
+  return (x < 0 ? tail : 1 - tail) + x * 0;  // NaN at infinity
 }
 
 }  // namespace flambeau::FLAM_TARGET::single

@@ -5,6 +5,7 @@
 #include "kernels/math.h"
 #if defined(__FMA__) && !defined(__CUDACC__)
 #include "ops/elementwise/activation_float.h"
+#include "ops/elementwise/normal_far.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
@@ -81,15 +82,14 @@ FLAM_FN float tanhshrink(float x) {
 }
 #else
 #if defined(__FMA__) && !defined(__CUDACC__)
+using single::gelu_slope;
 using single::silu;
 using single::usual_gelu;
-using single::usual_gelu_slope;
 using single::usual_silu;
 FLAM_FN float gelu(float x) {
-  return fabs(x) <= 6 ? usual_gelu(x) : static_cast<float>(core::gelu(x));
-}
-FLAM_FN float gelu_slope(float x) {
-  return fabs(x) <= 6 ? usual_gelu_slope(x) : static_cast<float>(core::gelu_slope(x));
+  const float near = usual_gelu(basic::clamp(x, -6, 6)), far = single::far_gelu(x);
+  const float above = x > 6 ? x : near;
+  return x < -6 ? far : above;
 }
 #else
 FLAM_FN float silu(float x) { return static_cast<float>(core::silu(x)); }

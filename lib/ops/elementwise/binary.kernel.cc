@@ -5,6 +5,7 @@
 
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "ops/elementwise/short_fmod.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -65,7 +66,7 @@ template <class V> FLAM_FN V rest(V a, V b) { return V(a - V(quotient(a, b) * b)
 
 // Whether a remainder other than 0 has the other sign than the divisor.
 template <class V> FLAM_FN bool is_opposite(V remainder, V b) {
-  return remainder != 0 && ((remainder < 0) != (b < 0));
+  return (remainder != 0) & ((remainder < 0) != (b < 0));
 }
 
 struct Div {
@@ -85,16 +86,38 @@ struct DivTrunc {
 };
 FLAM_MAP(kDivTrunc, DivTrunc, NumberTypes);
 
-struct DivFloor {
+// As Python's: from the remainder, which is exact, so that rounding of a / b does not show.
+template <class V> FLAM_FN V floor_quotient(V a, V b, V mod) {
+  const V whole = (a - mod) / b - (is_opposite(mod, b) ? V(1) : V(0));
+  const V low = floor(whole), y = whole - low > V(0.5) ? low + V(1) : low;
+  const V signed_y = whole == 0 ? std::copysign(V(0), a / b) : y;
+  return b == 0 ? a / b : signed_y;
+}
+template <class V> FLAM_FN V floor_remainder(V b, V mod) {
+  return is_opposite(mod, b) ? mod + b : mod;
+}
+
+// Quotients that are not too large have a shorter way to the same remainder.
+struct ShortQuotients {
+  template <HasShortFmod V> FLAM_FN bool is_usual(V a, V b) const {
+    return is_short_quotient(a, b);
+  }
+};
+template <class V> FLAM_FN V any_fmod(V a, V b) {
+  if constexpr (kHasUsual) return is_short_quotient(a, b) ? short_fmod(a, b) : fmod(a, b);
+  if constexpr (!kHasUsual) return fmod(a, b);
+}
+
+struct UsualDivFloor {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    return floor_quotient(a, b, short_fmod(a, b));
+  }
+};
+struct DivFloor : ShortQuotients {
+  using Usual = UsualDivFloor;
   template <class V> FLAM_FN V operator()(V a, V b) const {
     if constexpr (std::is_floating_point_v<V>) {
-      // As Python's: from the remainder, which is exact, so that rounding of a / b does not show.
-      if (b == 0) return a / b;
-      const V mod = fmod(a, b);
-      const V whole = (a - mod) / b - (is_opposite(mod, b) ? V(1) : V(0));
-      if (whole == 0) return std::copysign(V(0), a / b);
-      const V low = floor(whole);
-      return whole - low > V(0.5) ? low + V(1) : low;
+      return floor_quotient(a, b, any_fmod(a, b));
     } else {
       return V(quotient(a, b) - V(is_opposite(rest(a, b), b)));
     }
@@ -102,11 +125,16 @@ struct DivFloor {
 };
 FLAM_MAP(kDivFloor, DivFloor, NumberTypes);
 
-struct Remainder {
+struct UsualRemainder {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    return floor_remainder(b, short_fmod(a, b));
+  }
+};
+struct Remainder : ShortQuotients {
+  using Usual = UsualRemainder;
   template <class V> FLAM_FN V operator()(V a, V b) const {
     if constexpr (std::is_floating_point_v<V>) {
-      const V mod = fmod(a, b);
-      return is_opposite(mod, b) ? mod + b : mod;
+      return floor_remainder(b, any_fmod(a, b));
     } else {
       const V mod = rest(a, b);
       return is_opposite(mod, b) ? V(mod + b) : mod;
@@ -115,10 +143,14 @@ struct Remainder {
 };
 FLAM_MAP(kRemainder, Remainder, NumberTypes);
 
-struct Fmod {
+struct UsualFmod {
+  template <class V> FLAM_FN V operator()(V a, V b) const { return short_fmod(a, b); }
+};
+struct Fmod : ShortQuotients {
+  using Usual = UsualFmod;
   template <class V> FLAM_FN V operator()(V a, V b) const {
     if constexpr (std::is_floating_point_v<V>) {
-      return fmod(a, b);
+      return any_fmod(a, b);
     } else {
       return rest(a, b);
     }

@@ -1,13 +1,19 @@
 // The error function and its complement on eight floats, by pieces: at most 1 ULP
 // (tests/ops/test_precision.py), without an exponential and a division.
 #pragma once
+#include "ops/elementwise/normal_far.h"
 #include "ops/elementwise/tail_rows.h"
 
 namespace flambeau::FLAM_TARGET {
 
 #if FLAM_ISA_RANK == 1
 
+struct UnusualErfc {
+  FLAM_FN float operator()(float x) const { return single::far_erfc(x); }
+};
+
 struct ErfcOnEights {
+  using Others = UnusualErfc;
   static constexpr float kEnd = 6.25f;
   const NormalTailRows& rows = normal_tail_rows();
 
