@@ -57,16 +57,17 @@ template <Name N> struct SharedBackward {
   }
 };
 
-// The whole gradient goes to the element that was taken.
+// The gradient goes to the element that was taken; of equal ones each gets half.
 template <Name N> struct TakenBackward {
   Saved a, b;
   bool greatest;
   static constexpr const char* name = N.text;
   Tensors operator()(const Tensor& dy) const {
     const Tensor x = a, y = b;
-    const Tensor first = logical_or(greatest ? ge(x, y) : le(x, y), isnan(y));
-    return {wanted(0) ? keep_where(first, dy) : Tensor(),
-            wanted(1) ? drop_where(first, dy) : Tensor()};
+    const Tensor equals = eq(x, y), shared = where(equals, mul(dy, num(0.5)), dy);
+    const Tensor first = logical_or(greatest ? gt(x, y) : lt(x, y), isnan(y));
+    return {wanted(0) ? keep_where(logical_or(first, equals), shared) : Tensor(),
+            wanted(1) ? drop_where(first, shared) : Tensor()};
   }
 };
 

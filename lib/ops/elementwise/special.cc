@@ -58,9 +58,9 @@ struct LogaddexpBackward {
   Saved a, b, y;
   static constexpr auto name = "LogaddexpBackward0";
   Tensors operator()(const Tensor& dy) const {
-    const Tensor result = y;
-    auto share = [&](T x) { return mul(dy, exp(sub(x, result))); };
-    return {wanted(0) ? share(a) : Tensor(), wanted(1) ? share(b) : Tensor()};
+    // By what is between the two, which an infinite result does not tell.
+    auto share = [&](T x, T other) { return mul(dy, sigmoid(sub(x, other))); };
+    return {wanted(0) ? share(a, b) : Tensor(), wanted(1) ? share(b, a) : Tensor()};
   }
 };
 
@@ -178,8 +178,7 @@ Tensor heaviside(T input, T values, Into into) {
   const GradMode off(false);
   const Tensor zero = num(int64_t{0});
   const Tensor step = to_dtype(gt(input, zero), input.dtype());
-  const Tensor y = where(isnan(input), values, step);
-  return c.no_gradient(where(eq(input, zero), values, y));
+  return c.no_gradient(where(eq(input, zero), values, step));
 }
 
 Tensor copysign(T input, T other, Into into) {

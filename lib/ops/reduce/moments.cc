@@ -78,7 +78,10 @@ struct NormBackward {
     const Tensor none = num(int64_t{0});
     if (p == 0) return {zeros_as(in)};
     if (p == 1) return {mul(g, sign(in))};
-    if (p == 2) return {mul(in, drop_where(eq(norm, none), div(g, norm)))};
+    if (p == 2) {  // in this order: a half type has no gradient by a small norm
+      const Tensor divisor = where(eq(norm, none), num(double(INFINITY)), norm);
+      return {mul(g, div(in, divisor))};
+    }
     if (std::isinf(p)) {
       const Tensor top = eq(abs(in), norm);
       const Tensor equals = sum(top, over.dims, true, dy.dtype());
