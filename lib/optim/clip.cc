@@ -47,29 +47,52 @@ probe::Token list_span(const char* name, TensorsView list) {
   return probe::begin_op(intern(name), list[0].device(), {});
 }
 
-// The norm of all gradients: the norm of their norms, on the first one's device.
-Tensor total_norm(TensorsView grads, double p, bool list) {
+// The norm of all gradients, the norm of their norms, on the first one's device; and the factor
+// that they are scaled by.
+struct Measured {
+  Tensor total, factor;
+};
+
+Tensor factor_of(const Tensor& total, double max_norm) {
+  const Tensor room = ops::div(wrapped_number(max_norm), ops::add(total, wrapped_number(1e-6)));
+  return ops::clamp(room, {}, wrapped_number(1.0));
+}
+
+Measured measured(TensorsView grads, double p, double max_norm) {
   const Tensor norms =
       flambeau::empty(Dims{int64_t(grads.size())}, grads[0].dtype(), grads[0].device());
-  if (list && p == 2) {
-    const probe::Span span(probe::on() ? list_span("_foreach_norm", grads) : 0);
-    run_norms("norm", grads, norms);
-    return ops::norm(norms, p);
-  }
   for (size_t i = 0; i < grads.size(); ++i) {
     ops::copy_(ops::select(norms, 0, int64_t(i)), ops::norm(grads[i], p));
   }
-  return ops::norm(norms, p);
+  const Tensor total = ops::norm(norms, p);
+  return {total, factor_of(total, max_norm)};
+}
+
+// The same of a list's 2-norms; in f64 with a factor of f64, for which a list's cell has no room.
+Measured measured_list(TensorsView grads, double max_norm) {
+  const Dtype dtype = grads[0].dtype();
+  const Device device = grads[0].device();
+  if (std::all_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.numel() == 0; })) {
+    const Tensor total = ops::zeros({}, dtype, device);
+    return {total, factor_of(total, max_norm)};
+  }
+  const bool wide = dtype == Dtype::f64;
+  const Tensor total = flambeau::empty({}, dtype, device),
+               factor = wide ? Tensor() : flambeau::empty({}, Dtype::f32, device);
+  {
+    const probe::Span span(probe::on() ? list_span("_foreach_norm", grads) : 0);
+    run_norms("norm", grads, total, factor, max_norm);
+  }
+  return {total, wide ? factor_of(total, max_norm) : factor};
 }
 
 // In f64 one by one: the cell that lists are scaled by is an f32.
-void scale_all(TensorsView grads, const Tensor& scale, bool list) {
+void scale_all(TensorsView grads, const Tensor& factor, bool list) {
   if (list && grads[0].dtype() != Dtype::f64) {
-    const Tensor factor = ops::to_dtype(scale, Dtype::f32);
     const probe::Span span(probe::on() ? list_span("_foreach_mul_", grads) : 0);
-    return run_scale("mul", grads, factor);
+    return run_scale("mul", grads, ops::to_dtype(factor, Dtype::f32));
   }
-  for (const Tensor& g : grads) ops::mul_(g, ops::to_device(scale, g.device(), true));
+  for (const Tensor& g : grads) ops::mul_(g, ops::to_device(factor, g.device(), true));
 }
 
 }  // namespace
@@ -80,7 +103,8 @@ Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type,
   const Tensors grads = gradients(params);
   if (grads.empty()) return ops::zeros(Dims{});
   const bool list = are_list(grads);
-  const Tensor total = total_norm(grads, norm_type, list);
+  const auto [total, factor] = list && norm_type == 2 ? measured_list(grads, max_norm)
+                                                      : measured(grads, norm_type, max_norm);
   if (error_if_nonfinite) {
     double value;
     const Tensor host = ops::to_dtype(ops::to_device(total, kCpu, false), Dtype::f64);
@@ -88,9 +112,7 @@ Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type,
     check(std::isfinite(value), Code::non_finite, "The total norm of order ", norm_type,
           " for gradients from `parameters` is ", value, ", so it cannot be clipped");
   }
-  const Tensor room = ops::div(wrapped_number(max_norm), ops::add(total, wrapped_number(1e-6)));
-  const Tensor scale = ops::clamp(room, {}, wrapped_number(1.0));
-  scale_all(grads, scale, list);
+  scale_all(grads, factor, list);
   return total;
 }
 

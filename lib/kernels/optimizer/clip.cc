@@ -4,34 +4,45 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/tickets.h"
+
 namespace flambeau {
 
-constinit Kernel kSquareList{"norm"}, kRootList{"norm"};
+constinit Kernel kNormList{"norm"};
 
-void run_norms(const char* op, TensorsView tensors, const Tensor& norms) {
-  const Device device = norms.device();
-  const Dtype dtype = norms.dtype();
-  const KernelFn square = kSquareList.find(op, device, dtype),
-                 root = kRootList.find(op, device, dtype);
-  for (size_t begin = 0; begin < tensors.size(); begin += kListTensors) {
-    const TensorsView some =
-        tensors.subspan(begin, std::min(size_t(kListTensors), tensors.size() - begin));
+void run_norms(const char* op, TensorsView tensors, const Tensor& total, const Tensor& factor,
+               double most) {
+  const Device device = total.device();
+  const KernelFn fn = kNormList.find(op, device, total.dtype());
+  std::vector<const Tensor*> all;
+  for (const Tensor& t : tensors)
+    if (t.numel() > 0) all.push_back(&t);
+  const Tensor norms = empty(Dims{int64_t(all.size())}, total.dtype(), device);
+  for (size_t begin = 0; begin < all.size(); begin += kNormTensors) {
+    const size_t end = std::min(begin + kNormTensors, all.size());
     NormListArgs a{};
-    std::vector<Access> squares, roots;
-    for (const Tensor& t : some) {
-      ListEntry& entry = a.list.entry[a.list.tensors++];
-      entry.grad = static_cast<char*>(t.data());
-      entry.numel = t.numel();
-      entry.first_chunk = a.list.chunks;
-      a.list.chunks += int32_t((t.numel() + kListChunk - 1) / kListChunk);
-      squares.push_back(reads(t));
+    std::vector<Access> accesses;
+    for (size_t i = begin; i < end; ++i) {
+      const Tensor& t = *all[i];
+      a.entry[a.tensors++] = {static_cast<const char*>(t.data()), t.numel(), a.chunks};
+      a.chunks += int32_t((t.numel() + kListChunk - 1) / kListChunk);
+      accesses.push_back(reads(t));
     }
-    const Tensor partial = empty(Dims{a.list.chunks}, Dtype::f64, device);
+    const Tensor partial = empty(Dims{a.chunks}, Dtype::f64, device);
+    a.first = int32_t(begin);
+    a.tickets = ticket_stream(device);
     a.partial = partial.data_as<double>();
-    a.norms = static_cast<char*>(norms.data()) + begin * norms.element_size();
-    squares.push_back(writes(partial));
-    if (a.list.chunks > 0) launch_kernel(op, square, device, a, std::span<const Access>(squares));
-    launch_kernel(op, root, device, a, {reads(partial), writes(norms)});
+    a.norms = static_cast<char*>(norms.data());
+    accesses.push_back(writes(partial));
+    accesses.push_back(writes(norms));
+    if (end == all.size()) {
+      a.total = static_cast<char*>(total.data());
+      a.factor = factor.defined() ? factor.data_as<float>() : nullptr;
+      a.most = most;
+      accesses.push_back(writes(total));
+      accesses.push_back(writes(factor));
+    }
+    launch_kernel(op, fn, device, a, std::span<const Access>(accesses));
   }
 }
 

@@ -1,24 +1,59 @@
-// Sums of squares of a list's chunks and the roots of their sums; see clip.h. On GPUs a block
-// takes a chunk, then a tensor.
+// Sums of squares of a list's chunks, the roots of their sums, and the norm of all; see clip.h. On
+// GPUs a block takes a chunk; the last of a tensor's has its norm, and the last of these that of
+// all. Where a launch has no tickets, the norms have two launches of their own.
 #include "kernels/optimizer/clip.h"
 
 #include "kernels/optimizer/optimizer_loop.h"
+#if defined(FLAM_DEVICE_SOURCE)
+#include "kernels/last_block.h"
+#endif
 
 namespace flambeau::FLAM_TARGET {
 
-FLAM_FN int32_t end_of_entry(const ListArgs& a, int tensor) {
+FLAM_FN int32_t end_of_entry(const NormListArgs& a, int tensor) {
   return tensor + 1 < a.tensors ? a.entry[tensor + 1].first_chunk : a.chunks;
 }
 
-FLAM_FN int64_t chunk_size(const ListEntry& e, int64_t first) {
+FLAM_FN int entry_of_chunk(const NormListArgs& a, int32_t chunk) {
+  int low = 0, high = a.tensors - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (a.entry[middle].first_chunk <= chunk) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+FLAM_FN int64_t chunk_size(const NormEntry& e, int64_t first) {
   return e.numel - first < kListChunk ? e.numel - first : kListChunk;
+}
+
+// A norm by its square, rounded.
+template <class T> FLAM_FN T rounded_root(double squares) {
+  return narrow<T>(static_cast<Compute<T>>(::sqrt(squares)));
+}
+
+template <class T> FLAM_FN void put_total(const NormListArgs& a, double squares) {
+  using V = Compute<T>;
+  const T total = rounded_root<T>(squares);
+  *reinterpret_cast<T*>(a.total) = total;
+  if (!a.factor) return;
+  const T above = narrow<T>(V(load(&total) + V(1e-6)));
+  const T room = narrow<T>(V(V(a.most) / load(&above)));
+  *a.factor = float(load(&room) > V(1) ? V(1) : load(&room));  // NaN stays
 }
 
 #if defined(FLAM_DEVICE_SOURCE)
 
+static_assert(kNormTensors < kTickets);
+
 // Of all threads of the block, in the first.
 __device__ inline double sum_of_block(double mine) {
   __shared__ double sums[kListThreads];
+  __syncthreads();  // the previous round may still be reading
   sums[threadIdx.x] = mine;
   for (int half = kListThreads / 2; half > 0; half /= 2) {
     __syncthreads();
@@ -28,21 +63,20 @@ __device__ inline double sum_of_block(double mine) {
 }
 
 template <class T, int kCount>
-__device__ __forceinline__ double squares_at(const ListEntry& e, int64_t i) {
+__device__ __forceinline__ double squares_at(const NormEntry& e, int64_t i) {
   Compute<T> x[kCount] = {};
-  load_list<T>(e.grad, i, x);
+  load_list<T>(e.data, i, x);
   double sum = 0;
 #pragma unroll
   for (int k = 0; k < kCount; ++k) sum += double(x[k]) * double(x[k]);
   return sum;
 }
 
+// Of the block's threads.
 template <class T>
-__global__ void __launch_bounds__(kListThreads) square_list_kernel(const NormListArgs a) {
-  const ListEntry e = a.list.entry[entry_of_chunk(a.list, int32_t(blockIdx.x))];
-  const int64_t first = (int64_t(blockIdx.x) - e.first_chunk) * kListChunk;
+__device__ inline double squares_of_chunk(const NormEntry& e, int64_t first) {
   constexpr int kEach = 16 / int(sizeof(T));
-  const int n = int(chunk_size(e, first)), whole = uintptr_t(e.grad) % 16 ? 0 : n / kEach * kEach;
+  const int n = int(chunk_size(e, first)), whole = uintptr_t(e.data) % 16 ? 0 : n / kEach * kEach;
   double sum = 0;
 #pragma unroll 1
   for (int i = int(threadIdx.x) * kEach; i < whole; i += kListThreads * kEach)
@@ -50,32 +84,60 @@ __global__ void __launch_bounds__(kListThreads) square_list_kernel(const NormLis
 #pragma unroll 1
   for (int i = whole + int(threadIdx.x); i < n; i += kListThreads)
     sum += squares_at<T, 1>(e, first + i);
+  return sum_of_block(sum);
+}
+
+template <class T> __device__ inline void norm_of_tensor(const NormListArgs& a, int tensor) {
+  const int32_t begin = a.entry[tensor].first_chunk, end = end_of_entry(a, tensor);
+  double sum = 0;
+#pragma unroll 4
+  for (int32_t c = begin + int32_t(threadIdx.x); c < end; c += kListThreads) sum += a.partial[c];
   sum = sum_of_block(sum);
-  if (threadIdx.x == 0) a.partial[blockIdx.x] = sum;
+  if (threadIdx.x == 0) reinterpret_cast<T*>(a.norms)[a.first + tensor] = rounded_root<T>(sum);
+}
+
+template <class T> __device__ inline void norm_of_all(const NormListArgs& a) {
+  double sum = 0;
+  for (int t = int(threadIdx.x); t < a.first + a.tensors; t += kListThreads) {
+    const auto norm = double(load(reinterpret_cast<const T*>(a.norms) + t));
+    sum += norm * norm;
+  }
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) put_total<T>(a, sum);
 }
 
 template <class T>
-__global__ void __launch_bounds__(kListThreads) root_list_kernel(const NormListArgs a) {
-  const int tensor = int(blockIdx.x);
-  const int32_t begin = a.list.entry[tensor].first_chunk, end = end_of_entry(a.list, tensor);
-  double sum = 0;
-#pragma unroll 1
-  for (int32_t c = begin + int32_t(threadIdx.x); c < end; c += kListThreads) sum += a.partial[c];
-  sum = sum_of_block(sum);
-  if (threadIdx.x == 0)
-    reinterpret_cast<T*>(a.norms)[tensor] = narrow<T>(static_cast<Compute<T>>(::sqrt(sum)));
+__global__ void __launch_bounds__(kListThreads)
+    norm_list_kernel(const __grid_constant__ NormListArgs a) {
+  const auto chunk = int32_t(blockIdx.x);
+  const int tensor = entry_of_chunk(a, chunk);
+  const int32_t first = a.entry[tensor].first_chunk;
+  const double sum = squares_of_chunk<T>(a.entry[tensor], int64_t(chunk - first) * kListChunk);
+  if (threadIdx.x == 0) a.partial[chunk] = sum;
+  if (a.tickets < 0) return;
+  if (!is_last_block(a.tickets, tensor, unsigned(end_of_entry(a, tensor) - first))) return;
+  norm_of_tensor<T>(a, tensor);
+  if (!a.total || !is_last_block(a.tickets, kTickets - 1, unsigned(a.tensors))) return;
+  norm_of_all<T>(a);
 }
 
-template <class T> void square_list_entry(void* stream, const void* p) {
-  const NormListArgs& a = *static_cast<const NormListArgs*>(p);
-  FLAM_LAUNCH((square_list_kernel<T>), dim3(unsigned(a.list.chunks)), dim3(kListThreads), 0, stream,
-              a);
+template <class T> __global__ void __launch_bounds__(kListThreads)
+    norm_tensors_kernel(const __grid_constant__ NormListArgs a) {
+  norm_of_tensor<T>(a, int(blockIdx.x));
 }
 
-template <class T> void root_list_entry(void* stream, const void* p) {
+template <class T> __global__ void __launch_bounds__(kListThreads)
+    norm_total_kernel(const __grid_constant__ NormListArgs a) {
+  norm_of_all<T>(a);
+}
+
+template <class T> void norm_list_entry(void* stream, const void* p) {
   const NormListArgs& a = *static_cast<const NormListArgs*>(p);
-  FLAM_LAUNCH((root_list_kernel<T>), dim3(unsigned(a.list.tensors)), dim3(kListThreads), 0, stream,
-              a);
+  const dim3 threads(kListThreads);
+  FLAM_LAUNCH((norm_list_kernel<T>), dim3(unsigned(a.chunks)), threads, 0, stream, a);
+  if (a.tickets >= 0) return;
+  FLAM_LAUNCH((norm_tensors_kernel<T>), dim3(unsigned(a.tensors)), threads, 0, stream, a);
+  if (a.total) FLAM_LAUNCH((norm_total_kernel<T>), dim3(1), threads, 0, stream, a);
 }
 
 #else
@@ -100,32 +162,34 @@ template <class T> double squares_of(const T* x, int64_t n) {
   return sum;
 }
 
-template <class T> void square_list_entry(void*, const void* p) {
+template <class T> void norm_list_entry(void*, const void* p) {
   const NormListArgs& a = *static_cast<const NormListArgs*>(p);
-  parallel_for(a.list.chunks, 4, [&](int64_t begin, int64_t end) {
+  parallel_for(a.chunks, 4, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
-      const ListEntry& e = a.list.entry[entry_of_chunk(a.list, int32_t(c))];
+      const NormEntry& e = a.entry[entry_of_chunk(a, int32_t(c))];
       const int64_t first = (c - e.first_chunk) * kListChunk;
-      a.partial[c] = squares_of(reinterpret_cast<const T*>(e.grad) + first, chunk_size(e, first));
+      a.partial[c] = squares_of(reinterpret_cast<const T*>(e.data) + first, chunk_size(e, first));
     }
   });
-}
-
-template <class T> void root_list_entry(void*, const void* p) {
-  const NormListArgs& a = *static_cast<const NormListArgs*>(p);
-  for (int t = 0; t < a.list.tensors; ++t) {
+  T* const norms = reinterpret_cast<T*>(a.norms);
+  for (int t = 0; t < a.tensors; ++t) {
     double sum = 0;
-    for (int32_t c = a.list.entry[t].first_chunk; c < end_of_entry(a.list, t); ++c)
-      sum += a.partial[c];
-    reinterpret_cast<T*>(a.norms)[t] = narrow<T>(static_cast<Compute<T>>(::sqrt(sum)));
+    for (int32_t c = a.entry[t].first_chunk; c < end_of_entry(a, t); ++c) sum += a.partial[c];
+    norms[a.first + t] = rounded_root<T>(sum);
   }
+  if (!a.total) return;
+  double sum = 0;
+  for (int t = 0; t < a.first + a.tensors; ++t) {
+    const auto norm = double(load(norms + t));
+    sum += norm * norm;
+  }
+  put_total<T>(a, sum);
 }
 
 #endif
 
 template <class... T> bool register_norms(TypeList<T...>) {
-  (kSquareList.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &square_list_entry<T>), ...);
-  (kRootList.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &root_list_entry<T>), ...);
+  (kNormList.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &norm_list_entry<T>), ...);
   return true;
 }
 

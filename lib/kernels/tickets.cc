@@ -1,0 +1,16 @@
+// See tickets.h. Streams up to kTicketStreams are those of a device's own pools.
+#include "kernels/tickets.h"
+
+#include "device/allocator.h"
+#include "device/runtime.h"
+
+namespace flambeau {
+
+int32_t ticket_stream(Device d) {
+  if (d.is_cpu()) return 0;  // its tensors under the emulation, a launch at a time
+  const Stream s = current_stream(d);
+  return s.id < uint32_t(kTicketStreams) && !allocator_of(s.device).capturing() ? int32_t(s.id)
+                                                                                : -1;
+}
+
+}  // namespace flambeau
