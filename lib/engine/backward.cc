@@ -52,12 +52,15 @@ class Walk final : public Receivers {
   bool reaches(const Tensor& t) const;
   Node* only(size_t i) override;
   void served(size_t i) override { task(running_->next[i]).served = true; }
+  Tensor gathered(size_t i) override;
+  void added(size_t i) override { gathered_for(running_->next[i]) = Tensor(); }
   void add_after(std::function<void()> f) { after_.push_back(std::move(f)); }
   Walk* outer = nullptr;  // the pass whose function began this one
   Tensors captured;
 
  private:
   Task& task(const Edge& e);
+  Tensor& gathered_for(const Edge& e) { return task(e).grads[e.nr]; }
   // `maker`: the node that made the gradient; null for the caller.
   void deliver(const Edge& e, Tensor grad, const Node* maker);
   void run_all();
@@ -420,6 +423,16 @@ Node* Walk::only(size_t i) {
   const Task& t = task(e);
   const bool alone = e.node->outputs.size() == 1 && t.waiting == 1 && !t.grads[0];
   return t.needed && alone && t.captures.empty() ? e.node.get() : nullptr;
+}
+
+Tensor Walk::gathered(size_t i) {
+  if (!running_ || current_node != running_ || create_ || detect_anomaly) return {};
+  const Edge& e = running_->next[i];
+  if (!e.node || running_->node_hooks || !task(e).needed) return {};
+  const OutputMeta &from = running_->outputs[0], &to = e.node->outputs[0];
+  if (from.device != to.device || from.stream != to.stream) return {};
+  const Tensor& g = gathered_for(e);
+  return g && is_only_user(g) ? g : Tensor();
 }
 
 FLAM_THREAD_LOCAL Walk* current_walk = nullptr;

@@ -2,6 +2,7 @@
 // what goes from the one to the other, a product can do the receiver's part in its own pass: it
 // says so, and the walk passes its gradient on instead of running the receiver. Who was served is
 // known to the pass and not to the graph: other passes over it, on whatever thread, run the node.
+// Where the receiver has got a gradient already, as that of a residual, a node can add to it.
 #pragma once
 #include <cstddef>
 
@@ -18,6 +19,11 @@ class Receivers {
   virtual Node* only(size_t i) = 0;
   // The gradient of operand i will be that of the receiver's operand.
   virtual void served(size_t i) = 0;
+  // What the node that gets the gradient of operand i has got so far for it, where the pass alone
+  // holds that and nobody sees what is added to it; else undefined.
+  virtual Tensor gathered(size_t i) = 0;
+  // The gradient of operand i is what gathered() gave, with the node's own added in place.
+  virtual void added(size_t i) = 0;
 
  protected:
   ~Receivers() = default;

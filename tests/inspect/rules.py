@@ -75,6 +75,15 @@ RULES = (
         needs=VECTORS,
         doubles=True,
     ),
+    # Squares are summed in doubles.
+    Rule(
+        r"\bnorm_list_kernel<",
+        "kernels/optimizer/clip",
+        registers=64,
+        shared=2304,
+        needs=(WIDE_LOADS,),
+        doubles=True,
+    ),
     Rule(ELEMENTS + r"Identity,", "kernels/map/cast", registers=32),
     Rule(ELEMENTS + r"ScaleShift,", "ops/nn/norm", registers=32),
     Rule(ELEMENTS + r"Where,", "ops/elementwise/ternary", registers=32),
@@ -94,6 +103,9 @@ RULES = (
     Rule(rf"{CHANNELS}(norm|slopes)_{WIDER}", NORM, registers=96, shared=17408, needs=VECTORS),
     Rule(rf"{CHANNELS}(norm|slopes)_held_{WIDER}", NORM, 96, 17408, needs=VECTORS),
     Rule(rf"{CHANNELS}\w+_kernel<{FLOATS}, \w+, 1>", NORM, registers=64, shared=8704),
+    # Two blocks of 256 threads a multiprocessor, which hold a row and its share of the sums.
+    Rule(r"\bheld_sums_kernel<", "ops/nn/rows", 128, 8704, needs=VECTORS),
+    Rule(r"\bheld_join_kernel<", "ops/nn/rows", 64, needs=(WIDE_LOADS,)),
     # Two blocks of halves a multiprocessor; the gradient by the weight (2) writes f32 parts.
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}[01],", CONV, registers=128, needs=WIDE, main=MMA),
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, registers=128, main=MMA),

@@ -8,6 +8,7 @@
 #include "kernels/map/map.h"
 #include "kernels/report/report.h"
 #include "kernels/row/row_parts.h"
+#include "kernels/tickets.h"
 
 namespace flambeau {
 
@@ -148,9 +149,12 @@ void add_partial(Launch& l, const Tensor& model) {
   for (int k = 0; k < a.operands; ++k) totals += a.role[k] == RowRole::total && a.data[k];
   const int bytes = int(model.element_size());
   a.parts = row_sums_parts(a.rows, a.n, bytes);
-  if (totals && a.parts > 1) {
+  a.held_parts = held_sums_parts(a.rows, a.n, bytes);
+  a.tickets = totals ? ticket_stream(model.device()) : -1;
+  const int64_t parts = std::max(a.parts, a.held_parts);
+  if (totals && parts > 1) {
     const Dtype wide = model.dtype() == Dtype::f64 ? Dtype::f64 : Dtype::f32;
-    l.partial = empty(Dims{totals * a.parts * a.n}, wide, model.device());
+    l.partial = empty(Dims{totals * parts * a.n}, wide, model.device());
     a.partial = static_cast<char*>(l.partial.data());
   }
   l.accesses[a.operands] = access_of(l.partial, true);

@@ -5,7 +5,7 @@
 // each(): one value per row, dense, shaped like x without `dim`; in the compute dtype (f32, or f64
 // for f64), or int64. shared(): the same for every row. out_total(): [n], the sum over all rows of
 // what the functor adds, or of an operand's own; the host sums in double while the rows are in its
-// cache, GPUs read the rows once more.
+// cache, GPUs while they hold them, or read the rows once more.
 #pragma once
 #include <initializer_list>
 
@@ -13,7 +13,7 @@
 
 namespace flambeau {
 
-inline constexpr int kRowOperands = 8, kRowParams = 4;
+inline constexpr int kRowOperands = 9, kRowParams = 4;
 inline constexpr int64_t kColumnTerms = 4096;  // the most of rows that are taken side by side
 
 enum class RowRole : int8_t { row, each, shared, total };
@@ -28,8 +28,10 @@ struct RowArgs {
   // Side by side, on the host: row i lies at i / inner * far + i % inner * stride, its terms `step`
   // bytes apart. 0: rows are dense and come one by one.
   int64_t inner, far[kRowOperands], step[kRowOperands];
-  char* partial;  // on GPUs, of totals: their sums over each of `parts` parts of the rows
-  int32_t parts;
+  // On GPUs, of totals: their sums over each of `parts` parts of the rows, or `held_parts` where
+  // rows are held, of which 0 says that they cannot be; and the tickets for their last one.
+  char* partial;
+  int32_t parts, held_parts, tickets;
   int32_t operands, bytes[kRowOperands];  // of an element
   int32_t of[kRowOperands];               // whose own rows a total sums, or -1
   RowRole role[kRowOperands];

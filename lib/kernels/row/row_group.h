@@ -4,12 +4,11 @@
 #include <cstring>
 
 #include "kernels/cuda_launch.h"
+#include "kernels/row/row_parts.h"
 #include "kernels/row/row_value.h"
 #include "kernels/types.h"
 
 namespace flambeau::FLAM_TARGET {
-
-inline constexpr int kMostRowThreads = 1024;
 
 template <class V> struct JoinSum {
   using Acc = V;
@@ -98,7 +97,8 @@ __device__ __forceinline__ typename M::Acc lanes_join(const M& m, typename M::Ac
   return acc;
 }
 
-// All threads of the block come here; `threads` of them share a row, whole warps or a part of one.
+// All threads of the block come here; `threads` of them share a row, whole warps or a part of one,
+// and as many share each other row.
 template <class M>
 __device__ inline typename M::Acc group_join(const M& m, typename M::Acc acc, int threads) {
   acc = lanes_join(m, acc, threads < 32 ? threads : 32);
@@ -108,7 +108,7 @@ __device__ inline typename M::Acc group_join(const M& m, typename M::Acc acc, in
   __syncthreads();  // the previous round may still be reading
   if (lane == 0) part[warp] = acc;
   __syncthreads();
-  return lanes_join(m, lane < warps ? part[lane] : m.zero(), 32);
+  return lanes_join(m, lane < warps ? part[warp / warps * warps + lane] : m.zero(), 32);
 }
 
 }  // namespace flambeau::FLAM_TARGET

@@ -1,11 +1,11 @@
 // The loop over rows of a GPU, around a functor: how many threads share a row, and whether its
-// pieces are whole, follow from what the launch is given; sums over all rows have launches of their
-// own behind it (row_sums.h).
+// pieces are whole, follow from what the launch is given; sums over all rows come with it where
+// rows are held (row_held_sums.h), else by launches of their own behind it (row_sums.h).
 #pragma once
 #include <algorithm>
-#include <bit>
 
 #include "kernels/row/row_device.h"
+#include "kernels/row/row_held_sums.h"
 #include "kernels/row/row_sums.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -13,7 +13,7 @@ namespace flambeau::FLAM_TARGET {
 inline constexpr int kRowThreads = 128, kRowBlocks = 65535;
 
 // Pieces of each operand in a thread's registers. Norms' gradients hold two operands and a weight.
-template <class F> inline constexpr int kSlotsOf = requires { F::adds_rows; } ? 2 : 4;
+template <class F> inline constexpr int kSlotsOf = requires { F::adds_rows; } ? kHeldSlots : 4;
 
 template <template <class> class F, class T, int kSlots>
 __device__ __forceinline__ void each_row(const RowArgs& a, const F<T>& f, int threads, bool whole) {
@@ -46,15 +46,6 @@ template <class T> bool has_whole_pieces(const RowArgs& a) {
   return whole;
 }
 
-// A power of two: with two pieces each up to a warp, then with all slots, then of more warps.
-inline int threads_of_row(int64_t pieces, int slots_of_thread) {
-  const auto with = [&](int64_t slots) {
-    return int64_t(std::bit_ceil(uint64_t((pieces + slots - 1) / slots)));
-  };
-  const int64_t few = std::clamp<int64_t>(with(2), 1, 32);
-  return int(std::min<int64_t>(std::max(few, with(slots_of_thread)), 2 * kMostRowThreads));
-}
-
 template <class F> F device_functor(const double* p) {
   if constexpr (std::is_empty_v<F>) {
     return F{};
@@ -80,6 +71,9 @@ template <template <class> class F, class T> void row_entry(void* stream, const 
   const bool whole = has_whole_pieces<T>(a);
   constexpr int kSlots = kSlotsOf<F<T>>;
   const int threads = threads_of_row((a.n + kPieceOf<T> - 1) / kPieceOf<T>, kSlots);
+  if constexpr (requires { F<T>::adds_rows; }) {
+    if (whole && sums_held<F<T>>(a)) return launch_held_sums<F, T>(stream, a, f, threads);
+  }
   if (whole && threads <= kMostRowThreads) {
     launch_rows<F, T, kSlots>(stream, a, f, threads, whole);
   } else {

@@ -1,4 +1,5 @@
-// Sums over all rows on a GPU, behind the rows' own launch: of what a functor adds for each element
+// Sums over all rows on a GPU, behind the launch of rows that are not held (row_held_sums.h has
+// those that are): of what a functor adds for each element
 // (its `added`), and of an operand's own rows, in one pass over them. A thread keeps to its columns
 // and takes every so many rows; those of a block are joined by a tree, and blocks, which take parts
 // of the rows that shapes choose, by a second launch in their order.
@@ -164,13 +165,18 @@ __global__ void __launch_bounds__(32 * kPartsThreads) row_parts_kernel(RowArgs a
   store_global(to + column, narrow<T>(sum_total(m, total)));
 }
 
-template <class F, class T>
-void row_sums(void* stream, const RowArgs& a, const F& f, bool whole_pieces) {
+inline RowTotals totals_of(const RowArgs& a) {
   RowTotals t{};
   for (int k = 0; k < a.operands; ++k) {
     if (a.role[k] != RowRole::total || !a.data[k]) continue;
     (a.of[k] < 0 ? t.added : t.rows) = {k, a.of[k]};
   }
+  return t;
+}
+
+template <class F, class T>
+void row_sums(void* stream, const RowArgs& a, const F& f, bool whole_pieces) {
+  RowTotals t = totals_of(a);
   const bool both = t.added.operand && t.rows.operand;
   if (!t.added.operand && !t.rows.operand) return;
   t.across = row_sums_across(a.n, int(sizeof(T)));

@@ -48,11 +48,11 @@ struct CrossEntropyBackward {
 
   Tensors operator()(const Tensor& dy) const {
     const Tensor in = x;
-    Tensor g = to_dtype(dy, lse.unchecked().dtype());
-    if (share.defined()) g = div(g, share);
+    const Tensor g = to_dtype(dy, lse.unchecked().dtype());
+    const Tensor divisor = share.defined() ? share.get() : Tensor();
     const Tensor w = weight.defined() ? weight.get() : Tensor();
     const Tensor total = total_weight.defined() ? total_weight.get() : Tensor();
-    return {ce::slope(g, in, target, w, lse, total, o)};
+    return {ce::slope(g, in, target, w, lse, total, o, divisor)};
   }
 };
 
@@ -195,11 +195,12 @@ RowLosses of_rows(Call& c, const Tensor& x, const Tensor& target, const Tensor& 
 }
 
 Tensor slope(const Tensor& g, const Tensor& x, const Tensor& target, const Tensor& weight,
-             const Tensor& lse, const Tensor& total, const Options& o) {
-  if (modes.grad) return differentiable_slope(g, x, target, weight, o);
+             const Tensor& lse, const Tensor& total, const Options& o, const Tensor& divisor) {
+  if (modes.grad) return differentiable_slope(divisor ? div(g, divisor) : g, x, target, weight, o);
   const Tensor dx = flambeau::empty(x.sizes(), x.dtype(), x.device());
   run_row(op::cross_entropy, kCrossEntropyBackward, x.dtype(), o.dim,
-          {out_row(dx), each(g), row(x), each(target), each(lse), shared(weight), shared(total)},
+          {out_row(dx), each(g), row(x), each(target), each(lse), shared(weight), shared(total),
+           shared(divisor)},
           {double(o.ignore_index), o.smoothing});
   return dx;
 }

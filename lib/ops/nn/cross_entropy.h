@@ -29,10 +29,11 @@ RowLosses of_rows(Call& c, const Tensor& x, const Tensor& target, const Tensor& 
                   const Tensor& total, const Options& o);
 // The sum of the weights, which smoothing needs; else none.
 Tensor total_weight(Call& c, const Tensor& weight, const Options& o);
-// The gradient of the logits, where `g` (0-d, or one for each row) is that of the losses. It can be
-// differentiated where autograd records.
+// The gradient of the logits, where `g` (0-d, or one for each row) is that of the losses, of which
+// each was divided by `divisor` (0-d) where that is given. It can be differentiated where autograd
+// records.
 Tensor slope(const Tensor& g, const Tensor& x, const Tensor& target, const Tensor& weight,
-             const Tensor& lse, const Tensor& total, const Options& o);
+             const Tensor& lse, const Tensor& total, const Options& o, const Tensor& divisor = {});
 
 // The same of targets that are probabilities, after smoothing and weights.
 Tensor weighted_probabilities(const Tensor& target, const Tensor& weight, const Options& o);

@@ -33,17 +33,20 @@ struct LayerNormBackward {
     const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
     // Whole, and not views of something flat: a leaf takes its gradient only where it has it alone.
     Tensors g(3);
-    g[0] = flambeau::empty(input.sizes(), dy.dtype(), dy.device());
+    const Tensor before = gathered_gradient(input, dy);
+    g[0] = before ? before : flambeau::empty(input.sizes(), dy.dtype(), dy.device());
     for (size_t i : {size_t(1), size_t(2)}) {
       if (wanted(i)) g[i] = flambeau::empty(normalized, dy.dtype(), dy.device());
     }
     const auto as = [](const Tensor& t, const Dims& sizes) {
       return t ? alias(t, sizes, contiguous_strides(sizes), t.offset()) : t;
     };
-    const Tensor dx = as(g[0], flat), dw = as(g[1], Dims{n}), db = as(g[2], Dims{n});
+    const Tensor dx = as(g[0], flat), dw = as(g[1], Dims{n}), db = as(g[2], Dims{n}),
+                 there = as(before, flat);
     run_row(op::layer_norm, kLayerNormBackward, dy.dtype(), 1,
             {out_row(dx), out_total(dw), out_total(db, dy2), row(dy2), row(x2), each(r), shared(w1),
-             each(mu)});
+             each(mu), row(there)});
+    if (before) receivers->added(0);
     return g;
   }
 

@@ -27,13 +27,19 @@ struct RmsNormBackward {
     const Dims flat{rows, n};
     const Tensor dy2 = contiguous(reshape(dy, flat)), x2 = contiguous(reshape(input, flat));
     const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
-    Tensor dx = flambeau::empty(flat, dy.dtype(), dy.device());
+    const Tensor before = gathered_gradient(input, dy),
+                 own = before ? before : flambeau::empty(input.sizes(), dy.dtype(), dy.device());
+    const auto as_rows = [&](const Tensor& t) {
+      return t ? alias(t, flat, contiguous_strides(flat), t.offset()) : t;
+    };
+    const Tensor dx = as_rows(own), there = as_rows(before);
     const Tensor dw = wanted(1) ? flambeau::empty(Dims{n}, dy.dtype(), dy.device()) : Tensor();
     const Tensor none;
     run_row(op::rms_norm, kRmsNormBackward, dy.dtype(), 1,
             {out_row(dx), out_total(dw), out_total(none), row(dy2), row(x2), each(r), shared(w1),
-             each(none)});
-    return {reshape(dx, input.sizes()), dw ? reshape(dw, w.sizes()) : dw};
+             each(none), row(there)});
+    if (before) receivers->added(0);
+    return {own, dw ? reshape(dw, w.sizes()) : dw};
   }
 
   Tensors differentiable(const Tensor& dy) const {

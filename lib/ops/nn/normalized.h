@@ -1,9 +1,10 @@
-// What norms ask of their operands over the last dimensions, and what statistics are kept in.
+// What norms ask of their operands, what statistics are kept in, and where gradients go.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
 
 #include "base/error.h"
+#include "graph/receiver.h"
 #include "tensor/tensor.h"
 
 namespace flambeau::ops {
@@ -23,6 +24,16 @@ inline void check_normalized(const char* op, const Tensor& x, DimsView shape,
           Code::shape, op, ": weight and bias must have the shape ", ShapeText{shape}, ", got ",
           *t);
   }
+}
+
+// What the gradient of operand 0, `x`, has become so far in this pass, where a GPU's kernel may add
+// its own to it in place; else undefined.
+inline Tensor gathered_gradient(const Tensor& x, const Tensor& dy) {
+  if (!receivers || kernel_column(dy.device()) == KernelColumn::host) return {};
+  const Tensor g = receivers->gathered(0);
+  const bool fits = g && g.dtype() == dy.dtype() && g.device() == dy.device() &&
+                    std::ranges::equal(g.sizes(), x.sizes()) && g.is_contiguous();
+  return fits ? g : Tensor();
 }
 
 }  // namespace flambeau::ops

@@ -6,17 +6,19 @@
 //   kLayerNorm             {out_row(y), out_each(mean), out_each(rstd), row(x), shared(w),
 //                          shared(b)}, {eps}; x as [rows, n]; w and b may be undefined
 //   kLayerNormBackward     {out_row(dx), out_total(dw), out_total(db, dy), row(dy), row(x),
-//                          each(rstd), shared(w), each(mean)}; dw and db may be undefined
+//                          each(rstd), shared(w), each(mean), row(before)}; dw and db may be
+//                          undefined, as may before, which on GPUs alone is added to dx, after that
+//                          was rounded, and may be where dx goes
 //   kRmsNorm, its Backward alike, without mean and b; the latter's are undefined
 //   kCrossEntropy          {out_each(loss), out_each(lse), out_each(share), row(x), each(target),
 //                          shared(weight), shared(total)}, {ignore_index, smoothing}; share: what
 //                          the row counts in a mean (its class's weight, 1 without; 0 where
 //                          ignored)
 //   kCrossEntropyBackward  {out_row(dx), each(g), row(x), each(target), each(lse), shared(weight),
-//                          shared(total)}, and the same parameters
+//                          shared(total), shared(divisor)}, and the same parameters
 //
 // target is int64; weight has the compute dtype; total is the 0-d sum of weights in it, wanted only
-// with smoothing and weights.
+// with smoothing and weights; divisor, 0-d in it, is what each g is divided by, or undefined.
 #pragma once
 #include "kernels/row/row.h"
 

@@ -165,11 +165,23 @@ template <class T> struct RmsNorm {
   }
 };
 
+// What is there and a result, which is rounded as it would be without; never one operation with
+// what made it.
+template <class T> FLAM_FN Compute<T> added_to(Compute<T> there, Compute<T> result) {
+  const T rounded = narrow<T>(result);
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, double>) return __dadd_rn(there, rounded);
+  if constexpr (std::is_same_v<T, float>) return __fadd_rn(there, rounded);
+#endif
+  return there + load(&rounded);
+}
+
 // Of both norms, which differ in what x is measured from. In the elements' own arithmetic: mean and
 // rstd are kept in it.
 template <class T, bool Centred> struct NormBackward {
   using V = Compute<T>;
   static constexpr bool adds_rows = true;
+  static constexpr int first_row = 3, second_row = 4;  // dy and x
   template <class R> FLAM_KERNEL_FN static auto hat_of(const R& r) {
     const auto x = r.template row_of<const T>(4);
     const auto rstd = r.template each_of<V>(5);
@@ -207,7 +219,13 @@ template <class T, bool Centred> struct NormBackward {
     const auto along = [&](auto i) { return V(g(i) * hat(i)); };
     const auto write = [&](const auto& sum, const auto& from_mean) {
       const auto a = r.value([&](auto i) { return V(-V(sum(i) / r.n)); });
-      r.each([&](auto i) { dx.set(i, V(rstd(i) * scaled_sum(hat(i), a(i), from_mean(i)))); });
+      const auto of = [&](auto i) { return V(rstd(i) * scaled_sum(hat(i), a(i), from_mean(i))); };
+      if constexpr (kUnrollsRows<R>) {
+        const auto before = r.template shared_of<const T>(8);  // read when it is added to
+        r.each([&](auto i) { dx.set(i, before ? added_to<T>(load(before + i), of(i)) : of(i)); });
+      } else {
+        r.each([&](auto i) { dx.set(i, of(i)); });
+      }
     };
     if constexpr (Centred) {
       const auto sums = r.sums(along, g);
@@ -279,11 +297,14 @@ template <class T> struct CrossEntropyBackward {
     const auto& target = r.template each_of<int64_t>(3);
     const auto& lse = r.template each_of<V>(4);
     const auto& given = r.template each_of<V>(1);
+    const auto divisor = r.template shared_of<const V>(7);  // a mean's
+    const V over = divisor ? *divisor.p : V(1);
     const auto t = r.value([&](auto i) {
       const bool counts = target(i) != int64_t(ignored);
       return counts ? in_range(r.a.op, r.a.report, target(i), target(i), 1, r.n) : int64_t(0);
     });
-    const auto g = r.value([&](auto i) { return target(i) == int64_t(ignored) ? V(0) : given(i); });
+    const auto g =
+        r.value([&](auto i) { return target(i) == int64_t(ignored) ? V(0) : V(given(i) / over); });
     if (r.n == 0) return;
     const auto hit =
         r.value([&](auto i) { return V(1 - smoothing) * (weight ? *weight.term(i, t(i)) : V(1)); });

@@ -31,9 +31,11 @@ constexpr size_t kSharedLimit = 227 << 10;  // of a block on Hopper
 constexpr size_t kCanary = 64;
 constexpr unsigned char kPoison = 0xff;  // NaN as a float, -1 as an integer
 
+constexpr uint64_t kFirstSeed = 1;
+
 std::atomic<uint64_t> seed{[] {
   const char* text = std::getenv("FLAMBEAU_EMU_SEED");
-  return text ? std::strtoull(text, nullptr, 0) : 1;
+  return text ? std::strtoull(text, nullptr, 0) : kFirstSeed;
 }()};
 
 uint64_t mix(uint64_t x) {  // splitmix64
@@ -252,14 +254,15 @@ void run(Grid& grid, size_t shared_bytes) {
       current = nullptr;
     }
   } kernel;
-  uint64_t number = 0;
-  for (unsigned z = 0; z < grid.grid_dim.z; ++z) {
-    for (unsigned y = 0; y < grid.grid_dim.y; ++y) {
-      for (unsigned x = 0; x < grid.grid_dim.x; ++x) {
-        grid.block = {x, y, z};
-        block.run(grid, shared_bytes, mix(seed + mix(number++)));
-      }
-    }
+  // Blocks come in their order, or, with another seed, from any of them on, up or down.
+  const dim3 d = grid.grid_dim;
+  const bool other = seed != kFirstSeed, down = other && mix(seed) >> 63;
+  const uint64_t blocks = uint64_t(d.x) * d.y * d.z, from = other ? mix(seed) % blocks : 0;
+  for (uint64_t i = 0; i < blocks; ++i) {
+    const uint64_t number = (from + (down ? blocks - i : i)) % blocks;
+    grid.block = {unsigned(number % d.x), unsigned(number / d.x % d.y),
+                  unsigned(number / d.x / d.y)};
+    block.run(grid, shared_bytes, mix(seed + mix(number)));
   }
 }
 
