@@ -101,7 +101,7 @@ def operations(torch, mesh):
     refusals = [
         message(call, NotImplementedError)
         for call in (
-            lambda: a.unfold(0, 2, 1), lambda: torch.kron(a, b), lambda: a.repeat(2, 1),
+            lambda: a.unfold(0, 2, 1), lambda: torch.kron(a, b), lambda: torch.unique(a),
             lambda: a.tolist(), lambda: a.numpy(), lambda: a.item(), lambda: torch.nonzero(a),
             lambda: torch.nn.init.normal_(part), lambda: a.untyped_storage(),
             lambda: part.uniform_(), lambda: a.t_(), lambda: a.data_ptr(),
