@@ -133,8 +133,8 @@ void rates() {
 
 #endif
 
-// Reads of a target's whole registers. Four sums hide what an addition takes, and stay in registers:
-// sums that do not would measure their own way to the stack and back.
+// Reads of a target's whole registers. Four sums hide what an addition takes, and stay in
+// registers: others would measure their own way to the stack and back.
 #define FLAM_READS(name, target, bytes)                                        \
   target __attribute__((noinline)) uint64_t name(const char* p, size_t size) { \
     typedef uint64_t Words __attribute__((vector_size(bytes), may_alias));     \

@@ -198,6 +198,30 @@ TEST(Gemm, BlockedSizes) {
   }
 }
 
+// One chain of a constant loses more with every term: of so many it is off by far more than this.
+TEST(Gemm, LongSumsAreNotOneChain) {
+  const int64_t sizes[][2] = {{1, 1}, {1, 2}, {2, 2}, {1, 9}, {9, 1}, {9, 3}, {1, 40}, {20, 17}};
+  for (int64_t k : {60001, 300001}) {
+    for (const auto& [m, n] : sizes) {
+      for (const Layout& layout : kLayouts) {
+        std::mt19937 random(1);
+        const Tensor a = matrix({m, k}, layout.a, Dtype::f32, random, 1),
+                     b = matrix({k, n}, layout.b, Dtype::f32, random, 1),
+                     out = matrix({m, n}, layout.out, Dtype::f32, random);
+        for (const Tensor& x : {a, b}) {
+          float* const p = static_cast<float*>(x.storage()->data());
+          std::fill(p, p + x.storage()->bytes() / sizeof(float), 0.1f);
+        }
+        run_gemm("test", out, a, b);
+        const double expected = double(k) * (double(0.1f) * double(0.1f));
+        for (int64_t i = 0; i < m * n; ++i)
+          ASSERT_NEAR(out.data_as<float>()[i], expected, 2e-5 * expected)
+              << "m " << m << ", n " << n << ", k " << k;
+      }
+    }
+  }
+}
+
 TEST(Gemm, HalvesRoundOnce) {
   for (Dtype dtype : {Dtype::f16, Dtype::bf16}) {
     for (const Layout& layout : kLayouts) {
@@ -386,6 +410,9 @@ TEST(Gemm, SameBitsForEveryNumberOfThreads) {
     for (const Size& s : {Size{1, 300, 290, 700},
                           {1, 1, 3000, 900},
                           {1, 3000, 1, 900},
+                          {1, 1, 1, 200000},
+                          {1, 3, 5, 200000},
+                          {1, 1, 70, 70000},
                           {40, 30, 30, 30},
                           {3, 150, 170, 140}}) {
       for (const Layout& layout : kLayouts) {

@@ -1,6 +1,6 @@
 // Convolutions whose taps or positions lie so far apart that most of them miss the image: element
 // by element, for a window that holds all between would be as long as a dilation or a stride says.
-// Each sum is one chain in the order of taps and channels.
+// Each sum is one chain in the order of taps and channels, of f32 in double.
 #pragma once
 #include "kernels/conv/conv_taps.h"
 
@@ -9,6 +9,7 @@ namespace flambeau::FLAM_TARGET {
 template <class T> class FarProduct {
  public:
   using C = GemmCompute<T>;
+  using Total = std::conditional_t<std::is_same_v<C, float>, double, C>;
 
   static bool suits(const TapProduct<T>& g) {
     return is_far(g.dim[0]) || is_far(g.dim[1]) || is_far(g.dim[2]);
@@ -71,28 +72,28 @@ template <class T> class FarProduct {
 
   T output(int64_t image, int64_t group, int64_t row, int64_t p) const {
     const T* w = g_.w + group * g_.w_group + row * g_.w_row;
-    C sum = g_.bias ? gemm_load(g_.bias + (group * g_.rows + row) * g_.bias_stride) : C(0);
+    Total sum = g_.bias ? gemm_load(g_.bias + (group * g_.rows + row) * g_.bias_stride) : C(0);
     for (int64_t t = 0; t < g_.taps(); ++t) {
       const int64_t at = place(p, t);
       if (at < 0) continue;
       const T *x = image_of(image, group) + at, *of_tap = w + g_.tap_offset(t);
       for (int64_t c = 0; c < g_.channels; ++c)
-        sum += gemm_load(x + c * g_.x_channel) * gemm_load(of_tap + c * g_.w_channel);
+        sum += Total(gemm_load(x + c * g_.x_channel)) * gemm_load(of_tap + c * g_.w_channel);
     }
-    return gemm_finish<T>(sum, g_.activation);
+    return gemm_finish<T>(C(sum), g_.activation);
   }
 
   T slope(int64_t group, int64_t row, int64_t channel, int64_t t) const {
-    C sum = 0;
+    Total sum = 0;
     for (int64_t image = 0; image < g_.images; ++image) {
       const T* x = image_of(image, group) + channel * g_.x_channel;
       const T* dy = g_.out + image * g_.out_image + (group * g_.rows + row) * g_.out_channel;
       for (int64_t p = 0; p < g_.positions(); ++p) {
         const int64_t at = place(p, t);
-        if (at >= 0) sum += gemm_load(x + at) * gemm_load(dy + offset(p));
+        if (at >= 0) sum += Total(gemm_load(x + at)) * gemm_load(dy + offset(p));
       }
     }
-    return gemm_finish<T>(sum, Activation::none);
+    return gemm_finish<T>(C(sum), Activation::none);
   }
 
   const TapProduct<T>& g_;

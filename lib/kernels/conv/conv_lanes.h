@@ -33,13 +33,13 @@ void run_lanes(int64_t positions, const SegmentArgs<C>& g, std::index_sequence<I
 
 inline constexpr int kLaneTaps = 9;
 
-// out[t], lanes of sums: gradients at k positions, a_depth apart, times what lies under the tap.
+// out[t] +=, lanes of sums: gradients at k positions, a_depth apart, times what lies under the tap.
 template <class C, int Taps> void lane_dots(const SegmentArgs<C>& g) {
   Vector<C> sum[Taps];
   const C* x[Taps];
 #pragma GCC unroll 9
   for (int t = 0; t < Taps; ++t) {
-    sum[t] = load_vector(g.out + t * kLanes<C>);
+    sum[t] = Vector<C>{};
     x[t] = g.b + g.segment[t].b;
   }
   for (int64_t p = 0; p < g.k; ++p) {
@@ -49,7 +49,10 @@ template <class C, int Taps> void lane_dots(const SegmentArgs<C>& g) {
       sum[t] = multiply_add<C>(dy, load_vector(x[t] + p * g.b_depth), sum[t]);
   }
 #pragma GCC unroll 9
-  for (int t = 0; t < Taps; ++t) store_vector(g.out + t * kLanes<C>, sum[t]);
+  for (int t = 0; t < Taps; ++t) {
+    C* const to = g.out + t * kLanes<C>;
+    store_vector<C>(to, load_vector(to) + sum[t]);
+  }
 }
 
 template <class C, size_t... I>

@@ -1,7 +1,7 @@
 // The gradient by the weight over pixels: for each tap a product over positions, whose rows are the
 // elements under it, whose columns are output channels, and whose operands lie as pixels. Blocks of
-// positions go one after the other, so each sum is one chain for every number of threads; small
-// ones go together, for each time all sums are read and written.
+// positions go one after the other, so the bits are those of every number of threads; small ones go
+// together, for each time all sums are read and written.
 #pragma once
 #include <vector>
 

@@ -24,8 +24,7 @@ template <class C, int Rows, int Taps> void plane_dots(const PlaneDots<C>& g) {
 #pragma GCC unroll 5
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 5
-    for (int t = 0; t < Taps; ++t)
-      acc[r][t] = load_vector(g.sums + r * g.sums_channel + t * kLanes<C>);
+    for (int t = 0; t < Taps; ++t) acc[r][t] = Vector<C>{};
   }
   for (int64_t h = 0; h < g.rows; ++h) {
     for (int64_t j = 0; j < g.vectors * kLanes<C>; j += kLanes<C>) {
@@ -45,8 +44,10 @@ template <class C, int Rows, int Taps> void plane_dots(const PlaneDots<C>& g) {
 #pragma GCC unroll 5
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 5
-    for (int t = 0; t < Taps; ++t)
-      store_vector(g.sums + r * g.sums_channel + t * kLanes<C>, acc[r][t]);
+    for (int t = 0; t < Taps; ++t) {
+      C* const sum = g.sums + r * g.sums_channel + t * kLanes<C>;
+      store_vector<C>(sum, load_vector(sum) + acc[r][t]);
+    }
   }
 }
 

@@ -17,7 +17,7 @@ template <class C> struct SegmentArgs : MicroArgs<C> {
 template <class C, int Rows, int Vectors, bool RowMajor>
 void segment_micro(const SegmentArgs<C>& g) {
   Tile<Sum<C>, Rows, Vectors> tile;
-  tile.start(g);
+  tile.start();
   const int64_t a_row = RowMajor ? g.a_row : 1, a_depth = RowMajor ? 1 : g.a_depth,
                 b_depth = g.b_depth;
   for (int64_t s = 0; s < g.segments; ++s) {

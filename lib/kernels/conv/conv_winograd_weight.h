@@ -1,5 +1,5 @@
 // The gradient by the weight through Winograd's transforms: the adjoint of the product by places.
-// Blocks of tiles go one after the other, so each sum is one chain for every number of threads.
+// Blocks of tiles go one after the other, so the bits are those of every number of threads.
 #pragma once
 #include <atomic>
 #include <cmath>

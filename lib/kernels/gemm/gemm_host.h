@@ -60,7 +60,7 @@ inline bool multiply_pairs(const HostProduct<BFloat16>& g, const Target<float>& 
 }
 
 template <class T>
-void multiply_into(const HostProduct<T>& g, const Target<GemmCompute<T>>& target) {
+void multiply_short(const HostProduct<T>& g, const Target<GemmCompute<T>>& target) {
   const MatrixSource<T> a{g.a.data, g.a.row, g.a.col}, b{g.b.data, g.b.col, g.b.row};
   if (vector_product<T>(g.m, g.n, g.k, a, b, target)) {
     if (target.finish) target.finish(target.finisher, 0, g.m, 0, g.n);
@@ -70,6 +70,49 @@ void multiply_into(const HostProduct<T>& g, const Target<GemmCompute<T>>& target
     if (multiply_pairs(g, target)) return;
   }
   BlockedProduct<MatrixSource<T>, MatrixSource<T>>(g.m, g.n, g.k, a, b, target, g.packed_a).run();
+}
+
+// A long k in pieces, which are summed in double: one after the other where each keeps all threads
+// busy, else shared out.
+inline constexpr int64_t kLongSum = 1 << 16;
+
+template <class T>
+void multiply_pieces(const HostProduct<T>& g, const Target<GemmCompute<T>>& t) {
+  using C = GemmCompute<T>;
+  const int64_t pieces = (g.k + kLongSum - 1) / kLongSum, size = g.m * g.n;
+  const Scratch memory(size_t(pieces * size) * sizeof(C));
+  C* const sums = memory.as<C>();
+  const int64_t grain = g.m <= kTileRows<C> && g.n <= kTileColumns<C> ? 1 : pieces;
+  parallel_for(pieces, grain, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) {
+      const int64_t p = i * kLongSum;
+      HostProduct<T> piece = g;
+      piece.a.data += p * g.a.col;
+      piece.b.data += p * g.b.row;
+      piece.k = std::min(kLongSum, g.k - p);
+      if (g.packed_a) piece.packed_a += g.m * p;
+      multiply_short(piece, {sums + i * size, g.n, nullptr, 0, false, false});
+    }
+  });
+  parallel_for(g.m, 1 + (1 << 14) / (g.n * pieces), [&](int64_t row, int64_t end) {
+    for (; row < end; ++row) {
+      const C* init = t.init ? t.init + row * t.init_row : nullptr;
+      for (int64_t j = 0; j < g.n; ++j) {
+        double sum = init ? double(init[t.init_column ? 0 : j]) : 0;
+        for (int64_t i = 0; i < pieces; ++i) sum += double(sums[i * size + row * g.n + j]);
+        t.out[row * t.out_row + j] = t.relu && sum < 0 ? C(0) : C(sum);
+      }
+    }
+  });
+  if (t.finish) t.finish(t.finisher, 0, g.m, 0, g.n);
+}
+
+template <class T>
+void multiply_into(const HostProduct<T>& g, const Target<GemmCompute<T>>& target) {
+  if constexpr (std::is_floating_point_v<GemmCompute<T>>) {
+    if (g.k > kLongSum) return multiply_pieces(g, target);
+  }
+  multiply_short(g, target);
 }
 
 // From sums to the output.

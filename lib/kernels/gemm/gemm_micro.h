@@ -1,6 +1,7 @@
 // The innermost step of a matrix product: a tile of Rows x (Vectors * lanes) outputs in registers,
-// one pass over k. Every element is one chain of multiply-adds that starts at its initial value, so
-// its bits depend neither on the tile it falls into nor on how k was cut.
+// one pass over k. Every element is one chain of multiply-adds from zero, and its initial value is
+// added at the end: its bits do not depend on the tile it falls into, and where k is cut, chains
+// are as short as the cuts.
 #pragma once
 #include "kernels/gemm/gemm_vector.h"
 
@@ -28,7 +29,7 @@ template <class C> struct MicroArgs {
   int64_t b_depth;  // a row of b is Vectors * lanes elements, readable to the end
   Sum<C>* out;
   int64_t out_row;
-  const Sum<C>* init;  // null: zero
+  const Sum<C>* init;  // null: none
   int64_t init_row;
   bool init_column;  // one initial value for each row
   bool relu;
@@ -39,26 +40,29 @@ template <class C, int Rows, int Vectors> struct Tile {
   static constexpr int kWidth = kLanes<C>;
   Vector<C> v[Rows][Vectors];
 
-  template <class Args> FLAM_FN void start(const Args& g) {
+  FLAM_FN void start() {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) v[i][j] = Vector<C>{};
     }
-    if (!g.init) return;
+  }
+
+  template <class Args> FLAM_FN void add_init(const Args& g) {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
       const C* from = g.init + i * g.init_row;
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) {
-        v[i][j] = g.init_column                         ? splat(*from)
-                  : j + 1 < Vectors || g.last == kWidth ? load_vector(from + j * kWidth)
-                                                        : load_part(from + j * kWidth, g.last);
+        v[i][j] += g.init_column                         ? splat(*from)
+                   : j + 1 < Vectors || g.last == kWidth ? load_vector(from + j * kWidth)
+                                                         : load_part(from + j * kWidth, g.last);
       }
     }
   }
 
   template <class Args> FLAM_FN void finish(const Args& g) {
+    if (g.init) add_init(g);
     if (g.relu) {
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
@@ -112,7 +116,7 @@ template <class C, int Rows, int Vectors> struct Tile {
 // RowMajor: a's rows run along k (a_depth is 1); otherwise its columns are dense (a_row is 1).
 template <class C, int Rows, int Vectors, bool RowMajor> void micro(const MicroArgs<C>& g) {
   Tile<Sum<C>, Rows, Vectors> tile;
-  tile.start(g);
+  tile.start();
   const C *a = g.a, *b = g.b;
   const int64_t a_row = RowMajor ? g.a_row : 1, a_depth = RowMajor ? 1 : g.a_depth,
                 b_depth = g.b_depth;

@@ -1,5 +1,5 @@
 // Products of operands that are packed whole by their caller, who keeps them for several products:
-// on the calling thread, each element one chain in the order of k.
+// on the calling thread, each element a sum in the order of k.
 #pragma once
 #include "kernels/gemm/gemm_block.h"
 

@@ -43,6 +43,9 @@ template <class T> struct DotOperands {
   int64_t along;
 };
 
+// A piece of k that is summed from zero before it comes to the rest: no chain gets long.
+inline constexpr int64_t kPiece = 8192;
+
 // Rows of x by Count columns of b, each a sum over lanes: sums[row * Count + column]. Few sums are
 // several chains each, which hides what a multiply-add takes.
 template <class T, bool Pairs, int Rows, int Count>
@@ -50,7 +53,7 @@ void dot_columns(const DotOperands<T>& g, GemmCompute<T>* sums) {
   using C = GemmCompute<T>;
   using Step = DotStep<T, Pairs>;
   constexpr int lanes = Step::kCount, chains = Rows * Count < 8 ? 8 / (Rows * Count) : 1;
-  Vector<C> acc[Rows][Count][chains] = {};
+  Vector<C> acc[Rows][Count][chains], total[Rows][Count] = {};
   const auto step = [&](int c, auto load) {
     decltype(load(g.b)) y[Count];
 #pragma GCC unroll 8
@@ -62,26 +65,34 @@ void dot_columns(const DotOperands<T>& g, GemmCompute<T>* sums) {
       for (int j = 0; j < Count; ++j) acc[i][j][c] = Step::add(x, y[j], acc[i][j][c]);
     }
   };
-  int64_t p = 0;
-  for (; p + lanes * chains <= g.k; p += lanes * chains) {
-#pragma GCC unroll 8
-    for (int c = 0; c < chains; ++c)
-      step(c, [&](const T* row) { return Step::load(row + p + c * lanes); });
-  }
-  for (; p < g.k; p += lanes) {
-    const int n = g.k - p < lanes ? int(g.k - p) : lanes;
-    step(0, [&](const T* row) { return Step::load_part(row + p, n); });
-  }
+  const auto each = [](auto f) {
 #pragma GCC unroll 4
-  for (int i = 0; i < Rows; ++i) {
+    for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 8
-    for (int j = 0; j < Count; ++j) {
-      Vector<C> all = acc[i][j][0];
-#pragma GCC unroll 8
-      for (int c = 1; c < chains; ++c) all += acc[i][j][c];
-      sums[i * Count + j] = sum_of<C>(all);
+      for (int j = 0; j < Count; ++j) f(i, j);
     }
+  };
+  for (int64_t p = 0, end; p < g.k; p = end) {
+    end = std::min(g.k, p + kPiece);
+    each([&](int i, int j) {
+#pragma GCC unroll 8
+      for (int c = 0; c < chains; ++c) acc[i][j][c] = Vector<C>{};
+    });
+    for (; p + lanes * chains <= end; p += lanes * chains) {
+#pragma GCC unroll 8
+      for (int c = 0; c < chains; ++c)
+        step(c, [&](const T* row) { return Step::load(row + p + c * lanes); });
+    }
+    for (; p < end; p += lanes) {
+      const int n = end - p < lanes ? int(end - p) : lanes;
+      step(0, [&](const T* row) { return Step::load_part(row + p, n); });
+    }
+    each([&](int i, int j) {
+#pragma GCC unroll 8
+      for (int c = 0; c < chains; ++c) total[i][j] += acc[i][j][c];
+    });
   }
+  each([&](int i, int j) { sums[i * Count + j] = sum_of<C>(total[i][j]); });
 }
 
 // Sums of rows row .. row + rows, columns column .. column + count.
@@ -141,7 +152,7 @@ void dot_product(int64_t m, int64_t n, const DotOperands<T>& g, const Target<Gem
 }
 
 // out[first, first + n) += x @ b, Steps rows of b at a time, so that the strip of sums is read and
-// written seldom while b streams by. Each sum is one chain in the order of k.
+// written seldom while b streams by.
 template <class T, int Steps>
 void add_rows(const T* x, int64_t depth, const T* b, int64_t b_depth, int64_t n,
               GemmCompute<T>* sums) {
@@ -161,6 +172,9 @@ void add_rows(const T* x, int64_t depth, const T* b, int64_t b_depth, int64_t n,
   }
 }
 
+// Where each sum of a strip is one chain: as kPiece, which lanes share.
+inline constexpr int64_t kRowPiece = 512;
+
 template <class T>
 void row_product(int64_t n, int64_t k, const MatrixSource<T>& a, const MatrixSource<T>& b,
                  const Target<GemmCompute<T>>& t) {
@@ -169,22 +183,23 @@ void row_product(int64_t n, int64_t k, const MatrixSource<T>& a, const MatrixSou
   constexpr int steps = 8;
   parallel_for(
       (n + strip - 1) / strip, 1 + (1 << 16) / (strip * (k + 1)), [&](int64_t i, int64_t end) {
-        alignas(64) C sums[strip];
+        alignas(64) C sums[strip], total[strip];
         for (; i < end; ++i) {
           const int64_t first = i * strip, count = std::min(strip, n - first);
-          for (int64_t j = 0; j < count; j += kLanes<C>) store_vector<C>(sums + j, Vector<C>{});
-          for (int64_t j = 0; t.init && j < count; ++j) {
-            sums[j] = t.init[t.init_column ? 0 : first + j];
-          }
-          int64_t p = 0;
-          auto rows_from = [&](int64_t at) { return b.data + at * b.depth + first; };
-          for (; p + steps <= k; p += steps) {
-            add_rows<T, steps>(a.data + p * a.depth, a.depth, rows_from(p), b.depth, count, sums);
-          }
-          for (; p < k; ++p)
-            add_rows<T, 1>(a.data + p * a.depth, a.depth, rows_from(p), b.depth, count, sums);
           for (int64_t j = 0; j < count; ++j)
-            t.out[first + j] = t.relu && sums[j] < 0 ? C(0) : sums[j];
+            total[j] = t.init ? t.init[t.init_column ? 0 : first + j] : C(0);
+          auto rows_from = [&](int64_t at) { return b.data + at * b.depth + first; };
+          for (int64_t p = 0, to; p < k; p = to) {
+            to = std::min(k, p + kRowPiece);
+            for (int64_t j = 0; j < count; j += kLanes<C>) store_vector<C>(sums + j, Vector<C>{});
+            for (; p + steps <= to; p += steps)
+              add_rows<T, steps>(a.data + p * a.depth, a.depth, rows_from(p), b.depth, count, sums);
+            for (; p < to; ++p)
+              add_rows<T, 1>(a.data + p * a.depth, a.depth, rows_from(p), b.depth, count, sums);
+            for (int64_t j = 0; j < count; ++j) total[j] += sums[j];
+          }
+          for (int64_t j = 0; j < count; ++j)
+            t.out[first + j] = t.relu && total[j] < 0 ? C(0) : total[j];
         }
       });
 }
@@ -226,12 +241,15 @@ void column_product(int64_t m, int64_t n, int64_t k, const MatrixSource<T>& a,
 template <class T>
 bool vector_product(int64_t m, int64_t n, int64_t k, const MatrixSource<T>& a,
                     const MatrixSource<T>& b, const Target<GemmCompute<T>>& target) {
-  if (m == 1 && b.along == 1) {
+  const bool few_columns = n > 1 && n <= kFewVectors && a.depth == 1 && k >= kLongVectors;
+  // A column may lie so that both of its steps are 1.
+  const bool along_k = a.depth == 1 && (b.depth == 1 || k == 1);
+  if (m == 1 && b.along == 1 && !few_columns && !(n == 1 && along_k)) {
     row_product<T>(n, k, a, b, target);
     return true;
   }
   if (a.depth != 1) return false;
-  if (n > 1 && n <= kFewVectors && m > kFewVectors && k >= kLongVectors) {
+  if (few_columns && (m > kFewVectors || (b.depth != 1 && (m == 1 || n <= 4)))) {
     column_product<T>(m, n, k, a, b, target);
     return true;
   }
