@@ -551,6 +551,14 @@ def prod(sizes):
     return total
 
 
+for dtype, width in (("float32", 4), ("bfloat16", 2)):
+
+    @row(f"dot of 100000{' of bfloat16' if width == 2 else ''}", "read", 2 * width * 100_000)
+    def make(torch, dtype=dtype):
+        x, y = (torch.randn(100_000).to(getattr(torch, dtype)) for _ in range(2))
+        return lambda: x.dot(y)
+
+
 for n in (64, 128, 256, 512, 1024):
     product(f"product {n}", (n, n), (n, n))
 product("product 1024, right transposed", SQUARE, SQUARE, call=lambda x, y: x @ y.t())
@@ -562,6 +570,8 @@ product("product 8x1024 by 1024", (8, 1024), SQUARE)
 product("product 16x1024 by 1024", (16, 1024), SQUARE)
 product("product 1024 by 1024x8", SQUARE, (1024, 8))
 product("product 128x784 by 512", (128, 784), (784, 512))
+product("bmm 10000 x 2x2x2", (10000, 2, 2), (10000, 2, 2))
+product("bmm 10000 x 3x3x1", (10000, 3, 3), (10000, 3, 1))
 product("bmm 64 x 64x64x64", (64, 64, 64), (64, 64, 64))
 product("bmm 64 x 256x32x256", (64, 256, 32), (64, 32, 256))
 product("bmm 64 x 64x64x64 of bfloat16", (64, 64, 64), (64, 64, 64), "bf16")
@@ -669,6 +679,26 @@ attention("8x8x256x64 causal", (8, 8, 256, 64), is_causal=True)
 attention("8x8x256x64, 2 heads of k and v", (8, 8, 256, 64), kv_heads=2, enable_gqa=True)
 attention("1x8x1024x64 causal", (1, 8, 1024, 64), is_causal=True)
 attention("8x8x256x64 of bfloat16", (8, 8, 256, 64), "bfloat16")
+
+
+def decoding(name, queries, keys, kv_heads=8, dtype="float32", masked=False, **options):
+    """A few queries, whose keys and values are read once: 4 texts, 8 heads of 64 columns."""
+    width = 4 if dtype == "float32" else 2
+
+    @row(f"attention {name}", "read", 2 * width * 4 * kv_heads * keys * 64)
+    def make(torch):
+        sizes = (4, 8, queries, 64), (4, kv_heads, keys, 64), (4, kv_heads, keys, 64)
+        q, k, v = (torch.randn(*s).to(getattr(torch, dtype)) for s in sizes)
+        mask = torch.rand(4, 1, 1, keys) > 0.2 if masked else None
+        call = torch.nn.functional.scaled_dot_product_attention
+        return lambda: call(q, k, v, attn_mask=mask, **options)
+
+
+decoding("of 1 query, 256 keys", 1, 256)
+decoding("of 1 query, 256 keys of bfloat16", 1, 256, dtype="bfloat16")
+decoding("of 1 query, 256 keys, masked", 1, 256, masked=True)
+decoding("of 1 query, 2048 keys, 2 heads of k and v", 1, 2048, kv_heads=2, enable_gqa=True)
+decoding("of 4 queries, 1000 keys", 4, 1000)
 
 
 def recurrent(name, backward):

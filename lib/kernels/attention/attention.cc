@@ -83,10 +83,9 @@ void run_attention(const char* op, const AttentionTensors& t, const AttentionHow
   const Device device = t.out.device();
   AttentionArgs args = args_of(t, how);
   Tensor parts;
-  if (has_cell(kAttentionBackward, device, t.q.dtype())) {  // a device's kernels
-    heads_as_rows(args);
-    share_out_keys(args);
-  }
+  heads_as_rows(args);
+  if (has_cell(kAttentionBackward, device, t.q.dtype()))
+    share_out_keys(args);  // a device's kernels
   if (args.splits > 1) {
     const int64_t rows = args.batches * args.heads * args.length;
     parts = empty(Dims{rows, args.splits, args.value_width + 2}, Dtype::f32, device);

@@ -4,7 +4,7 @@
 // Products of bfloat16 take the processor's own instructions for the scores; weights stay in the
 // arithmetic type, and 1 / sum is applied to the result.
 #pragma once
-#include "kernels/attention/attention.h"
+#include "kernels/attention/attention_few.h"
 #include "kernels/attention/attention_weights.h"
 #include "kernels/gemm/gemm_packed.h"
 #include "kernels/gemm/gemm_tile.h"
@@ -16,17 +16,6 @@ namespace flambeau::FLAM_TARGET {
 // last.
 inline constexpr int64_t kScores = 1 << 15, kTaskQueries = 256, kBlockQueries = 128,
                          kCausalQueries = 32;
-
-// One head's part of an operand.
-template <class T> struct HeadView {
-  const T* data;
-  int64_t row, col;
-
-  HeadView(const AttentionOperand& o, int64_t batch, int64_t head)
-      : data(reinterpret_cast<const T*>(o.data) + batch * o.batch + head * o.head),
-        row(o.row),
-        col(o.col) {}
-};
 
 // Keys are the rows of the scores' product, queries its columns, `depth` steps deep.
 template <class T, class Rows, class Columns> class HeadTask {
@@ -85,22 +74,7 @@ template <class T, class Rows, class Columns> class HeadTask {
     V* const mixed = mixed_.template as<V>();
     multiply_packed<V>({n, g_.value_width, seen, scores, 0, pitch, values_.template as<V>(), packed,
                         mixed, g_.value_width});
-    give(batch, head, from, n, mixed, sum);
-  }
-
-  void give(int64_t batch, int64_t head, int64_t from, int64_t n, const V* mixed,
-            const double* sum) const {
-    T* out = reinterpret_cast<T*>(g_.out.data) + batch * g_.out.batch + head * g_.out.head +
-             from * g_.out.row;
-    for (int64_t i = 0; i < n; ++i, out += g_.out.row, mixed += g_.value_width) {
-      const V scale = sum[i] == 0 ? V(0) : V(1 / sum[i]);
-      if (g_.out.col == 1) {
-        for (int64_t e = 0; e < g_.value_width; ++e) out[e] = narrow<T>(mixed[e] * scale);
-      } else {
-        for (int64_t e = 0; e < g_.value_width; ++e)
-          out[e * g_.out.col] = narrow<T>(mixed[e] * scale);
-      }
-    }
+    give_rows<T>(g_, batch, head, from, n, mixed, sum);
   }
 
   const AttentionArgs& g_;
@@ -126,6 +100,7 @@ void attend_heads(const AttentionArgs& g, int64_t depth, const View& view) {
 
 template <class T> void attention_entry(void*, const void* p) {
   const AttentionArgs& g = *static_cast<const AttentionArgs*>(p);
+  if (FewQueries<T>::suits(g)) return attend_few<T>(g);
 #if FLAM_ISA_RANK == 2
   if constexpr (std::is_same_v<T, BFloat16>) {
     const auto halves = [&](const HeadView<T>& v) {
