@@ -4,6 +4,7 @@
 // tile by tile as its sums get ready. Products of bfloat16 take the processor's own instructions.
 #pragma once
 #include "kernels/gemm/gemm_tile.h"
+#include "kernels/gemm/gemm_tiny.h"
 #include "kernels/gemm/gemm_vector_product.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -221,6 +222,10 @@ template <class T> void gemm_entry(void*, const void* p) {
   const GemmArgs& g = *static_cast<const GemmArgs*>(p);
   constexpr int64_t large = 1 << 22;  // such matrices are shared out one by one, smaller ones whole
   const int64_t work = g.m * g.n * (g.k + 1);
+  if (is_tiny(g)) {
+    return parallel_for(g.batches, 1 + (1 << 16) / work,
+                        [&](int64_t batch, int64_t end) { TinyProduct<T>(g).run(batch, end); });
+  }
   const int64_t grain = work >= large ? g.batches : 1 + (1 << 18) / work;
   const bool shares = shares_rows<T>(g);
   const Scratch packed(shares ? size_t(g.m * g.k) * sizeof(C) : 0);
