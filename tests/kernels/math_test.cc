@@ -7,6 +7,7 @@
 #define MATH_RUNS true
 #endif
 #include "kernels/math_gates.h"
+#include "ops/elementwise/double_functions.h"
 
 #include <gtest/gtest.h>
 
@@ -161,6 +162,34 @@ TEST(MATH, Doubles) {
   sample(
       "sigmoid", m::kHasUsual ? 1 : 2.4, [](double x) { return x < least ? 0.0 : m::sigmoid(x); },
       [](long double x) { return x < least ? 0.0L : 1 / (1 + std::exp(-x)); });
+}
+
+#define SAMPLE_IN_LOOPS(name, bar)                               \
+  sample(                                                        \
+      #name, bar, [](double x) { return m::in_loops::name(x); }, \
+      [](long double x) { return std::name(x); })
+
+// Without fused multiply-add these are the C library's.
+TEST(MATH, HyperbolicFunctionsAndAnglesOfDoubles) {
+  if (!MATH_RUNS) GTEST_SKIP() << "this processor lacks its instructions";
+  constexpr double bar = m::kHasUsual ? 1.1 : 2.5;
+  SAMPLE_IN_LOOPS(sinh, bar);
+  SAMPLE_IN_LOOPS(cosh, bar);
+  SAMPLE_IN_LOOPS(asinh, bar);
+  SAMPLE_IN_LOOPS(acosh, bar);
+  SAMPLE_IN_LOOPS(atanh, bar);
+  SAMPLE_IN_LOOPS(asin, bar);
+  SAMPLE_IN_LOOPS(acos, bar);
+  SAMPLE_IN_LOOPS(atan, bar);
+  for (double other : {0.0, -0.0, 1.0, -1.0, 0.7, -3e-310, 1e300, -double(kInf)}) {
+    sample(
+        "atan2", 1.5, [&](double x) { return m::in_loops::atan2(x, other); },
+        [&](long double x) { return std::atan2(x, (long double)(other)); });
+    sample(
+        "atan2", 1.5, [&](double x) { return m::in_loops::atan2(other, x); },
+        [&](long double x) { return std::atan2((long double)(other), x); });
+  }
+  SAMPLE(erfc, 6);  // the C library's
 }
 
 TEST(MATH, Powers) {

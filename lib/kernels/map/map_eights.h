@@ -32,11 +32,20 @@ inline constexpr int64_t kEightsAtOnce = 64;
 template <class Others, class OnEights>
 __attribute__((noinline)) void unusual_eights(const Others& others, const OnEights& form, int64_t n,
                                               float* out, const float* in, const uint32_t* place) {
-  alignas(32) float other[kEightsAtOnce];
-  for (int64_t i = 0; i < n; ++i) other[i] = others(in[i]);
-  for (int64_t i = 0; i < n; i += 8) {
-    const __m256 x = _mm256_loadu_ps(in + i), own = form(x, place + i);
-    _mm256_storeu_ps(out + i, _mm256_blendv_ps(_mm256_load_ps(other + i), own, form.usual(x)));
+  constexpr int64_t part = 16;  // of which most are usual where few numbers are not
+  alignas(32) float other[part] = {};
+  for (int64_t begin = 0; begin < n; begin += part) {
+    const int64_t end = n - begin < part ? n : begin + part;
+    int usual = 0xff;
+    for (int64_t i = begin; i < end; i += 8)
+      usual &= _mm256_movemask_ps(form.usual(_mm256_loadu_ps(in + i)));
+    if (usual != 0xff) {
+      for (int64_t i = begin; i < end; ++i) other[i - begin] = others(in[i]);
+    }
+    for (int64_t i = begin; i < end; i += 8) {
+      const __m256 x = _mm256_loadu_ps(in + i), rest = _mm256_load_ps(other + (i - begin));
+      _mm256_storeu_ps(out + i, _mm256_blendv_ps(rest, form(x, place + i), form.usual(x)));
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "ops/elementwise/double_functions.h"
 #include "ops/elementwise/short_fmod.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -228,7 +229,7 @@ struct Pow {
 FLAM_MAP(kPow, Pow, NumberTypes);
 
 struct Atan2 {
-  template <class V> FLAM_FN V operator()(V y, V x) const { return atan2(y, x); }
+  template <class V> FLAM_FN V operator()(V y, V x) const { return in_loops::atan2(y, x); }
 };
 FLAM_MAP(kAtan2, Atan2, FloatTypes);
 

@@ -10,10 +10,17 @@
 #if defined(__FMA__) && !defined(__CUDACC__)
 namespace flambeau::FLAM_TARGET::single {
 
-// exp(-factor z^2), factor a power of two.
+// exp(-factor z^2), factor a power of two: as exponential has it, with more in the second part.
 FLAM_FN Scaled falling(float z, float factor) {
-  const float size = -factor * z, square = size * z;
-  return exponential(square, multiply_add(size, z, -square));
+  const float size = -factor * z, square = size * z, lost = multiply_add(size, z, -square);
+  const Nearest k = nearest(square, kLog2E);
+  const Pair r = sum(multiply_add(k.value, -kLn2, square), multiply_add(k.value, -kLn2Low, lost));
+  const Pair one = sum(1.0f, r.high);
+  const float tail = multiply_add(r.high * r.high, exp_tail(r.high), r.low);
+  return {{one.high, one.low + tail}, k.number};
+}
+FLAM_FN float lowered(float x, int32_t k) {  // by k from -180 to 0; a denormal is rounded once
+  return x * power_of_two(k + 64) * 0x1p-64f;
 }
 
 // z Phi(-z) exp(z^2 / 2) of z from 6 on, given 1 / z^2.
@@ -29,7 +36,7 @@ FLAM_FN float far_gelu(float x) {  // of x below -6
   const float z = x < end ? 8 : -x;
   const Scaled e = falling(z, 0.5f);
   const Pair y = product(e.value, far_factor(1 / (z * z)));
-  return x < end ? x * 0 : scaled(-(y.high + y.low), e.power);  // NaN at infinity
+  return x < end ? x * 0 : lowered(-(y.high + y.low), e.power);  // NaN at infinity
 }
 
 FLAM_FN float far_erfc(float x) {  // of x above 5
@@ -40,7 +47,7 @@ FLAM_FN float far_erfc(float x) {  // of x above 5
   constexpr float half = 0x1.6a09e6p-1f, half_low = 0x1.9fcef4p-27f;  // sqrt(1/2)
   const float d = z * half, lost = multiply_add(z, half_low, multiply_add(z, half, -d));
   const Pair y = quotient(n, {d, lost});
-  return x > end ? 0 : scaled(y.high + y.low, e.power);
+  return x > end ? 0 : lowered(y.high + y.low, e.power);
 }
 
 }  // namespace flambeau::FLAM_TARGET::single

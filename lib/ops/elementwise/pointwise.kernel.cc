@@ -6,6 +6,7 @@
 #include "kernels/math.h"
 #include "kernels/math_rough.h"
 #include "ops/elementwise/activation_lanes.h"
+#include "ops/elementwise/double_functions.h"
 #include "ops/elementwise/erf_eights.h"
 #include "ops/elementwise/sigmoid_wide.h"
 #include "ops/elementwise/usual.h"
@@ -169,42 +170,42 @@ struct Tan : UsualAngles {
 FLAM_MAP(kTan, Tan, FloatTypes);
 
 struct Asin {
-  template <class V> FLAM_FN V operator()(V x) const { return asin(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return in_loops::asin(x); }
 };
 FLAM_MAP(kAsin, Asin, FloatTypes);
 
 struct Acos {
-  template <class V> FLAM_FN V operator()(V x) const { return acos(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return in_loops::acos(x); }
 };
 FLAM_MAP(kAcos, Acos, FloatTypes);
 
 struct Atan {
-  template <class V> FLAM_FN V operator()(V x) const { return atan(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return in_loops::atan(x); }
 };
 FLAM_MAP(kAtan, Atan, FloatTypes);
 
 struct Sinh {
-  template <class V> FLAM_FN V operator()(V x) const { return sinh(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return in_loops::sinh(x); }
 };
 FLAM_MAP(kSinh, Sinh, FloatTypes);
 
 struct Cosh {
-  template <class V> FLAM_FN V operator()(V x) const { return cosh(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return in_loops::cosh(x); }
 };
 FLAM_MAP(kCosh, Cosh, FloatTypes);
 
 struct Asinh {
-  template <class V> FLAM_FN V operator()(V x) const { return asinh(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return in_loops::asinh(x); }
 };
 FLAM_MAP(kAsinh, Asinh, FloatTypes);
 
 struct Acosh {
-  template <class V> FLAM_FN V operator()(V x) const { return acosh(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return in_loops::acosh(x); }
 };
 FLAM_MAP(kAcosh, Acosh, FloatTypes);
 
 struct Atanh {
-  template <class V> FLAM_FN V operator()(V x) const { return atanh(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return in_loops::atanh(x); }
 };
 FLAM_MAP(kAtanh, Atanh, FloatTypes);
 
