@@ -201,7 +201,7 @@ TEST(Gemm, BlockedSizes) {
 // One chain of a constant loses more with every term: of so many it is off by far more than this.
 TEST(Gemm, LongSumsAreNotOneChain) {
   const int64_t sizes[][2] = {{1, 1}, {1, 2}, {2, 2}, {1, 9}, {9, 1}, {9, 3}, {1, 40}, {20, 17}};
-  for (int64_t k : {60001, 300001}) {
+  for (int64_t k : {60001, 70001}) {
     for (const auto& [m, n] : sizes) {
       for (const Layout& layout : kLayouts) {
         std::mt19937 random(1);
