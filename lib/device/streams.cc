@@ -26,7 +26,8 @@ namespace {
 
 using hal::Table;
 
-constexpr uint32_t kPoolSize = 32, kFirstUrgent = 1 + kPoolSize, kFirstExternal = 1 + 2 * kPoolSize;
+constexpr uint32_t kPoolSize = 32, kFirstUrgent = 1 + kPoolSize;
+static_assert(kFirstExternal == 1 + 2 * kPoolSize);
 constexpr uint32_t kMaxExternal = 256;
 
 struct DeviceStreams {

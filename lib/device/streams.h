@@ -6,6 +6,8 @@
 
 namespace flambeau {
 
+inline constexpr uint32_t kFirstExternal = 65;  // ids below are the default stream's and the pools'
+
 Stream default_stream(Device d);
 Stream create_stream(Device d,
                      int priority = 0);  // negative: more urgent; round robin over the pool

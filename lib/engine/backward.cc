@@ -384,6 +384,9 @@ void Walk::conform_all(const Node& node, Tensors& dx) {
     const Dims& sizes = e.node ? e.node->outputs[e.nr].sizes : e.leaf.impl()->sizes;
     const Dtype dtype = e.node ? e.node->outputs[e.nr].dtype : e.leaf.dtype();
     dx[i] = conform(std::move(dx[i]), sizes, dtype, node.name());
+    // A number on the cpu that met another device's tensor.
+    if (!e.node && sizes.empty() && dx[i].device() != e.leaf.device())
+      dx[i] = ops::to_device(dx[i], e.leaf.device(), false);
   }
 }
 

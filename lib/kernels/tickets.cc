@@ -2,9 +2,11 @@
 #include "kernels/tickets.h"
 
 #include "device/allocator.h"
-#include "device/runtime.h"
+#include "device/streams.h"
 
 namespace flambeau {
+
+static_assert(kTicketStreams <= kFirstExternal);
 
 int32_t ticket_stream(Device d) {
   if (d.is_cpu()) return 0;  // its tensors under the emulation, a launch at a time

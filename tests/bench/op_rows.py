@@ -116,6 +116,7 @@ for dtype in ("float32", "bfloat16"):
 pointwise("erfc, wide", lambda torch, x: torch.erfc(x), -16, 16)
 pointwise("x % 0.7", lambda torch, x: x % 0.7)
 pointwise("x // 0.7, large x", lambda torch, x: x // 0.7, -4e8, 4e8)
+pointwise("x // 0.7 bfloat16", lambda torch, x: x // 0.7, dtype="bfloat16")
 
 pointwise("x * 2", lambda torch, x: x * 2)
 pointwise("x * 2 float16", lambda torch, x: x * 2, dtype="float16")

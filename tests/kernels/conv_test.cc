@@ -266,6 +266,23 @@ const Case kDirect[] = {
     {9, 4, 4, 4, {33, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
 };
 
+// In place of a kernel that must not be asked for.
+class Refused {
+ public:
+  explicit Refused(Kernel& kernel) : kernel_(kernel) {
+    std::copy_n(kernel.cells[0], kComputedDtypes, before_);
+    std::fill_n(kernel.cells[0], kComputedDtypes,
+                [](void*, const void*) { ADD_FAILURE() << "the plain kernel ran"; });
+  }
+  ~Refused() { std::copy_n(before_, kComputedDtypes, kernel_.cells[0]); }
+  Refused(const Refused&) = delete;
+  Refused& operator=(const Refused&) = delete;
+
+ private:
+  Kernel& kernel_;
+  KernelFn before_[kComputedDtypes];
+};
+
 struct EmulatedDirectKernels {
   Emulated narrow{kConvDirect}, wide{kConvDirectWide}, weight{kConvDirectWeight},
       wide_weight{kConvDirectWeightWide};
@@ -274,6 +291,7 @@ struct EmulatedDirectKernels {
 TEST(Conv, EmulatedDirect) {
   FLAM_EMULATED(forward, kConvDirect);
   const EmulatedDirectKernels kernels;
+  const Refused plain(kConv), data(kConvBackwardData), weight(kConvBackwardWeight);
   const std::array dtypes{Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f64};
   int at = 0;
   for (const Case& c : kCases) {

@@ -272,6 +272,7 @@ def test_a_tensor_of_one_number_on_the_cpu_is_taken_alike(dtype, device):
         (t * factor).backward(torch.ones_like(x))
         check(t.grad, [np.full(t.shape, in_float(n))], dtype, n)
         assert factor.grad.dtype == torch.float32 and factor.grad.shape == ()
+        assert factor.grad.device == factor.device
     whole = torch.arange(9, device=device)
     torch.set_default_dtype(getattr(torch, dtype))
     try:

@@ -9,7 +9,8 @@ import pytest
 from flambeau.nn.utils import clip_grad_norm_
 from flambeau.profiler import profile
 
-SIZES = [(3,), (0, 4), (5, 7), (4096,), (1,), (4097,), (2, 3, 4, 5), (9000,), ()] * 12  # over 96
+SIZES = [(3,), (0, 4), (5, 7), (4096,), (1,), (4097,), (2, 3, 4, 5), (9000,), ()] * 13
+assert sum(math.prod(s) > 0 for s in SIZES) > 96  # of a launch
 TOLERANCE = {torch.float64: 1e-14, torch.float32: 3e-7, torch.float16: 1e-3, torch.bfloat16: 8e-3}
 
 

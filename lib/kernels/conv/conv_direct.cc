@@ -41,8 +41,9 @@ bool reaches(const ConvOperand& o, const int64_t (&size)[kConvDims]) {
 }
 
 bool fits(const ConvArgs& g) {
-  bool fits = g.images > 0 && volume(g.in) > 0 && volume(g.out) > 0 &&
-              g.images < kLimit / volume(g.in) && g.images < kLimit / volume(g.out) &&
+  bool fits = g.images > 0 && g.in_channels > 0 && g.out_channels > 0 && volume(g.in) > 0 &&
+              volume(g.out) > 0 && g.images < kLimit / volume(g.in) &&
+              g.images < kLimit / volume(g.out) &&
               g.groups * std::max(g.in_channels, g.out_channels) <= kMostBlocks &&
               reaches(g.x, g.in) && reaches(g.y, g.out);
   for (int d = 0; d < kConvDims; ++d) {
@@ -161,7 +162,7 @@ bool run_conv_direct_weight(const char* op, const Tensor& dw, const Tensor& dy, 
   p.tap_runs = (p.taps[2] + kDirectTaps - 1) / kDirectTaps;
   const int64_t taps = int64_t(p.taps[0]) * p.taps[1] * p.taps[2],
                 runs = int64_t(p.met_channels) * p.taps[0] * p.taps[1] * p.tap_runs;
-  if (runs > kMostBlocks || p.channels * p.met_channels > kLimit / taps) return false;
+  if (runs > kMostBlocks || int64_t(p.channels) * p.met_channels > kLimit / taps) return false;
   int64_t width = 16 / int64_t(dw.element_size());
   const bool wide = has_kernel(kConvDirectWeightWide, dw) && p.met_channels == 1 &&
                     p.at_channels == 1 && is_wide(p.met, p.channels, width) &&

@@ -1,8 +1,9 @@
 // Sums over all rows on a GPU, behind the launch of rows that are not held (row_held_sums.h has
-// those that are): of what a functor adds for each element
-// (its `added`), and of an operand's own rows, in one pass over them. A thread keeps to its columns
-// and takes every so many rows; those of a block are joined by a tree, and blocks, which take parts
-// of the rows that shapes choose, by a second launch in their order.
+// those that are): of what a functor adds for each element (its `added`), and of an operand's own
+// rows, in one pass over them. A thread keeps to its columns and takes every so many rows; those of
+// a block are joined by a tree, and blocks by a second launch in their order.
+//
+// Which part of the rows a block takes is chosen by shapes alone, so that all bits repeat.
 #pragma once
 #include "kernels/row/row_group.h"
 #include "kernels/row/row_parts.h"

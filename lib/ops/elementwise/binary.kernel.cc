@@ -168,8 +168,21 @@ struct AsBrief<F> {
   using Brief = void;
 };
 
-template <class F> struct ByNumber : AsBrief<F> {
+template <class F> struct ByNumber;
+template <class F> struct AsUsual {};
+template <class F>
+  requires requires { typename F::Usual; }
+struct AsUsual<F> {
+  using Usual = ByNumber<typename F::Usual>;
+};
+
+template <class F> struct ByNumber : AsBrief<F>, AsUsual<F> {
   double number;
+  template <class V>
+    requires requires(V x) { F{}.is_usual(x, x); }
+  FLAM_FN bool is_usual(V x) const {
+    return F{}.is_usual(x, V(number));
+  }
   template <class V> FLAM_FN V operator()(V x) const { return F{}(x, V(number)); }
 };
 template <class F> struct OfNumber : AsBrief<F> {

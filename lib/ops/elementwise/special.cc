@@ -55,7 +55,7 @@ struct HypotBackward {
 };
 
 struct LogaddexpBackward {
-  Saved a, b, y;
+  Saved a, b;
   static constexpr auto name = "LogaddexpBackward0";
   Tensors operator()(const Tensor& dy) const {
     // By what is between the two, which an infinite result does not tell.
@@ -196,7 +196,8 @@ static Tensor of_pair(Form name, const Kernel& kernel, T input, T other) {
   float_operands(c);
   Saved a = c.save(c[0]), b = c.save(c[1]);
   Tensor y = c.map(kernel, {c[0], c[1]});
-  Gradient gradient{std::move(a), std::move(b), c.save_output(y)};
+  Gradient gradient{std::move(a), std::move(b)};
+  if constexpr (requires { gradient.y; }) gradient.y = c.save_output(y);
   return c.track(std::move(y), std::move(gradient));
 }
 
