@@ -194,9 +194,10 @@ template <class Gradient>
 static Tensor of_pair(Form name, const Kernel& kernel, T input, T other) {
   Call c{name, {input, other}};
   float_operands(c);
-  Saved a = c.save(c[0]), b = c.save(c[1]);
+  Gradient gradient;
+  gradient.a = c.save(c[0]);
+  gradient.b = c.save(c[1]);
   Tensor y = c.map(kernel, {c[0], c[1]});
-  Gradient gradient{std::move(a), std::move(b)};
   if constexpr (requires { gradient.y; }) gradient.y = c.save_output(y);
   return c.track(std::move(y), std::move(gradient));
 }
