@@ -108,6 +108,7 @@ def operations(torch, mesh):
             lambda: torch.add(a, b, out=a), lambda: part.add_(1), lambda: most.mul_(2),
             lambda: most.div_(-1.0), lambda: part.mul_(part),
             lambda: torch.nn.functional.dropout(a, inplace=True), lambda: torch.where(a > 0),
+            lambda: torch.put(a, torch.tensor(0), two),
         )
     ]  # fmt: skip
     refusals.append(message(lambda: a + x, TypeError))

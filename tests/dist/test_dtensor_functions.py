@@ -133,9 +133,29 @@ def losses(torch, mesh):
             for i, (p, grad) in enumerate(zip(net.parameters(), grads)):
                 if not torch.allclose(p.grad.full_tensor(), grad, atol=1e-5):
                     wrong.append([classes, reduction, i])
+            with tp.loss_parallel():
+                rows = F.nll_loss(net(x).log_softmax(-1), at, reduction=reduction)
+            if not torch.allclose(rows.full_tensor(), want, atol=1e-5):
+                wrong.append([classes, reduction, "nll_loss"])
         if logits.placements != (Shard(1),):
             wrong.append([classes, str(logits.placements)])
     return wrong
+
+
+def reductions(torch, mesh):
+    """What is said of reductions that a loss does not have; None where it has it."""
+    from flambeau.distributed.tensor import Shard, distribute_tensor
+
+    F = torch.nn.functional
+    x = distribute_tensor(torch.rand(4, 3), mesh, [Shard(0)])
+    rows = distribute_tensor(torch.tensor([0, 2, 1, 0]), mesh, [Shard(0)])
+    return [
+        message(lambda: loss(x, other, reduction=reduction), ValueError)
+        for loss, other, reduction in (
+            (F.mse_loss, x, "batchmean"), (F.kl_div, x, "rows"), (F.cross_entropy, rows, "Mean"),
+            (F.nll_loss, rows, "batchmean"),
+        )
+    ]  # fmt: skip
 
 
 def sharded(torch, mesh):
@@ -167,7 +187,7 @@ def on_each_rank(rank, size):
     from flambeau.distributed.device_mesh import init_device_mesh
 
     mesh = init_device_mesh("cpu", (size,))
-    parts = (made, implicit, mapped, graded, losses, sharded)
+    parts = (made, implicit, mapped, graded, losses, reductions, sharded)
     found = {part.__name__: part(torch, mesh) for part in parts}
     dist.destroy_process_group()
     return found
@@ -201,6 +221,12 @@ def test_placements_of_gradients():
 def test_loss_parallel():
     for one in found():
         assert one["losses"] == []
+
+
+def test_reductions_that_a_loss_does_not_have():
+    for one in found():
+        for said, name in zip(one["reductions"], "batchmean rows Mean batchmean".split()):
+            assert said == f"{name} is not a valid value for reduction"
 
 
 def test_parameters_in_parts():

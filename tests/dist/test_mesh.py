@@ -3,6 +3,7 @@
 import functools
 
 from tests.dist import ranks
+from tests.dist.sharding import message
 
 
 def on_some(torch, mesh):
@@ -15,21 +16,36 @@ def on_some(torch, mesh):
     laid._reduce_max(most)
     found = [laid.sum().full_tensor().item(), laid.full_tensor().tolist(), most.item()]
     DTensor.from_local(torch.ones(2), mesh, run_check=True)
+    laid[0] = 7.0
+    one = distribute_tensor(torch.tensor([3.0]), mesh, [Shard(0)])
+    found += [laid.sum().full_tensor().item(), float(one), int(one), one.item()]
     dist.barrier()
     return found
+
+
+def refusals(grid, line):
+    from flambeau.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+    return [
+        message(lambda: grid["pp"], KeyError),
+        message(lambda: grid["tp", "dp"], KeyError),
+        message(lambda: line["dp"], RuntimeError),
+        message(lambda: grid.get_group(), RuntimeError),
+        message(lambda: init_device_mesh("cpu", (8,)), RuntimeError),
+        message(lambda: init_device_mesh("cuda:0", (4,)), RuntimeError),
+        message(lambda: init_device_mesh("cpu", (4,), mesh_dim_names=("a", "b")), RuntimeError),
+        message(lambda: DeviceMesh("cpu", [0, 0]), RuntimeError),
+        message(lambda: DeviceMesh("cpu", [[0, 1], [2]]), ValueError),
+        message(lambda: grid["dp", "all"], KeyError),
+        message(lambda: grid._flatten("other", "gloo"), NotImplementedError),
+        message(lambda: init_device_mesh("cpu", (4,), backend_override=1), NotImplementedError),
+    ]
 
 
 def on_each_rank(rank, size):
     import flambeau as torch
     import flambeau.distributed as dist
     from flambeau.distributed.device_mesh import DeviceMesh, init_device_mesh
-
-    def message(call, *kinds):
-        try:
-            call()
-        except kinds as error:
-            return str(error)
-        return "nothing was raised"
 
     grid = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
     line = init_device_mesh("cpu", (size,))
@@ -67,20 +83,7 @@ def on_each_rank(rank, size):
         "equal": grid == init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp")),
         "shown": [repr(grid), repr(line)],
         "of group": DeviceMesh.from_group(dist.group.WORLD, "cpu").mesh.tolist(),
-        "refused": [
-            message(lambda: grid["pp"], KeyError),
-            message(lambda: grid["tp", "dp"], KeyError),
-            message(lambda: line["dp"], RuntimeError),
-            message(lambda: grid.get_group(), RuntimeError),
-            message(lambda: init_device_mesh("cpu", (8,)), RuntimeError),
-            message(lambda: init_device_mesh("cuda:0", (4,)), RuntimeError),
-            message(lambda: init_device_mesh("cpu", (4,), mesh_dim_names=("a", "b")), RuntimeError),
-            message(lambda: DeviceMesh("cpu", [0, 0]), RuntimeError),
-            message(lambda: DeviceMesh("cpu", [[0, 1], [2]]), ValueError),
-            message(lambda: grid["dp", "all"], KeyError),
-            message(lambda: grid._flatten("other", "gloo"), NotImplementedError),
-            message(lambda: init_device_mesh("cpu", (4,), backend_override=1), NotImplementedError),
-        ],
+        "refused": refusals(grid, line),
     }
     dist.destroy_process_group()
     return found
@@ -102,7 +105,8 @@ def test_places():
         assert one["part"] == ([[0, 2].index(rank)] if rank in (0, 2) else None)
         inside = rank in (0, 2)
         assert one["in part"] == [
-            10.0 * inside, [0.0, 1.0, 2.0, 3.0, 4.0] * inside, 2.0 if inside else rank
+            10.0 * inside, [0.0, 1.0, 2.0, 3.0, 4.0] * inside, 2.0 if inside else rank,
+            17.0 * inside, *[3.0 * inside] * 3,
         ]  # fmt: skip
         assert inside or f"rank {rank} is not in DeviceMesh" in one["outside"]
         assert one["parts of parts"] == [True] * 3

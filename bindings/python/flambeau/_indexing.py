@@ -11,6 +11,7 @@ from ._deprecated import warn
 from ._factory import as_tensor
 from ._factory import tensor as tensor_of
 from ._gen import api
+from ._on_demand import called
 from ._tensor import Tensor
 from ._types import NAMES
 
@@ -134,4 +135,5 @@ def _as_index(part):
     )
 
 
-Tensor.__getitem__, Tensor.__setitem__ = get, put
+# By its name functions tell it from `torch.put`.
+Tensor.__getitem__, Tensor.__setitem__ = get, called(put, "__setitem__")

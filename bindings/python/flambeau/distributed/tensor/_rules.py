@@ -32,7 +32,7 @@ def answer(func, types, args=(), kwargs=None):
     name = func.__name__
     given = list(found_in((args, kwargs)))
     first = next(value for value in given if isinstance(value, DTensor))
-    implicit = Implicit.depth or Implicit.losses and name == "cross_entropy"
+    implicit = Implicit.depth or Implicit.losses and name in ("cross_entropy", "nll_loss")
     for value in given:
         if isinstance(value, DTensor) and value.device_mesh != first.device_mesh:
             raise refused(f"{name} of operands on several meshes")
@@ -236,14 +236,20 @@ def _item(func, one):
     """A number, the same on every rank."""
     if one.numel() != 1:
         raise refused(func.__name__)
-    return one.full_tensor().item()
+    return _only(one).item()
 
 
 def _number(func, one):
     """What Python's `float` and its like make of it."""
     if one.numel() != 1:
         raise refused(func.__name__)
-    return func(one.full_tensor())
+    return func(_only(one))
+
+
+def _only(one):
+    """The one element, on every rank; 0 outside the mesh, as sums are there."""
+    outside = one.device_mesh.get_coordinate() is None
+    return one._local_tensor.new_zeros(()) if outside else one.full_tensor()
 
 
 def _new(func, one, *size, **kwargs):

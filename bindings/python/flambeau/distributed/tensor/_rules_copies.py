@@ -5,12 +5,12 @@ from ..._tensor import Tensor
 from ..._torch import is_grad_enabled
 from ._dtensor import refused
 from ._plan import Plan, carried_out
-from ._rules_shape import ONE, along, gathered, labelled, moved, numbers_of
+from ._rules_shape import ONE, along, gathered, labelled, moved, sizes_of
 
 
 def repeat(func, input, *repeats, **named):
     """`repeat` and `tile`: a dimension that is there once keeps its cut."""
-    given = numbers_of(repeats or (named.get("repeats") or named.get("dims"),))
+    given = sizes_of(repeats, named, "repeats", "dims")
     times = (1,) * (input.ndim - len(given)) + given  # as tile fills up
     if len(given) < input.ndim and func.__name__ == "repeat":
         return gathered(func, input, *given)  # says what it lacks
@@ -51,6 +51,8 @@ def put(func, input, index, value):
         raise refused("writing by an index that backward passes")
     if input._layout.partial:
         raise refused("writing by an index into terms of a reduction (Partial)")
+    if input.device_mesh.get_coordinate() is None:
+        return
     items = [index, value] if not isinstance(index, tuple) else [*index, value]
     *items, value = [i.full_tensor() if hasattr(i, "_layout") else i for i in items]
     whole = input.full_tensor().detach().clone()
@@ -60,5 +62,5 @@ def put(func, input, index, value):
 
 RULES = {
     "repeat": repeat, "tile": repeat, "repeat_interleave": repeat_interleave, "roll": roll,
-    "pad": pad, "put": put, "__setitem__": put,
+    "pad": pad, "__setitem__": put,
 }  # fmt: skip

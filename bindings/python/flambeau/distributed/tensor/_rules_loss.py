@@ -38,6 +38,7 @@ def elementwise_loss(func, input, target, *args, **kwargs):
     if weights and name not in _WEIGHTED:
         raise refused(f"{name} with a weight")
     reduction, shape = options.pop("reduction", "mean"), tuple(input.shape)
+    _check_reduction(reduction, *["batchmean"] * (name == "kl_div"))
     count = input.shape[0] if reduction == "batchmean" and shape else input.numel()
 
     def run(ps, _):
@@ -58,7 +59,8 @@ def elementwise_loss(func, input, target, *args, **kwargs):
 def cross_entropy(func, input, target, weight=None, size_average=None, ignore_index=-100,
                   reduce=None, reduction="mean", label_smoothing=0.0):  # fmt: skip
     options = {"ignore_index": ignore_index, "label_smoothing": label_smoothing}
-    _check_reduction("cross_entropy", size_average, reduce)
+    _check_former("cross_entropy", size_average, reduce)
+    _check_reduction(reduction)
     indices = not target.is_floating_point()
     classes = 1 if input.ndim > 1 else 0
     if indices and weight is None and not label_smoothing and _cut_at(input, classes):
@@ -68,11 +70,17 @@ def cross_entropy(func, input, target, weight=None, size_average=None, ignore_in
 
 def nll_loss(func, input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
              reduction="mean"):  # fmt: skip
-    _check_reduction("nll_loss", size_average, reduce)
+    _check_former("nll_loss", size_average, reduce)
+    _check_reduction(reduction)
     return _of_rows(func, input, target, weight, reduction, {"ignore_index": ignore_index}, True)
 
 
-def _check_reduction(name, size_average, reduce):
+def _check_reduction(reduction, *more):
+    if reduction not in ("none", "mean", "sum", *more):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def _check_former(name, size_average, reduce):
     if size_average is not None or reduce is not None:
         raise refused(f"{name} with size_average or reduce, which reduction says,")
 

@@ -8,7 +8,7 @@ from math import prod
 from ..._gen import ops
 from ..._tensor import Tensor
 from ..._types import dtype as dtype_type
-from ._dtensor import refused
+from ._dtensor import DTensor, refused
 from ._plan import Plan, carried_out
 
 ONE = (frozenset((0,)),)
@@ -35,6 +35,11 @@ def numbers_of(given):
     """`*sizes` or one sequence of them."""
     one = given[0] if len(given) == 1 else None
     return tuple(one) if isinstance(one, (tuple, list)) else tuple(given)
+
+
+def sizes_of(given, named, *names):
+    """The same, by place or by one of these names."""
+    return numbers_of(given or (next((named[name] for name in names if name in named), ()),))
 
 
 # ---- reshapes
@@ -87,7 +92,7 @@ def reshaped(func, x, shape):
 
 
 def view(func, input, *shape, **named):
-    shape = numbers_of(shape or (named.get("shape") or named.get("size"),))
+    shape = sizes_of(shape, named, "shape", "size")
     if shape and isinstance(shape[0], dtype_type):
         raise refused("view in another dtype")
     return reshaped(func, input, shape)
@@ -301,13 +306,17 @@ def stack(func, tensors, dim=0):
     )
 
 
+def _with_shape(func, t, shape):
+    return reshaped(func, t, shape) if isinstance(t, DTensor) else t.reshape(shape)
+
+
 def hstack(func, tensors):
-    tensors = [reshaped(func, t, (1,)) if not t.ndim else t for t in tensors]
+    tensors = [t if t.ndim else _with_shape(func, t, (1,)) for t in tensors]
     return cat(ops.TORCH["cat"], tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 def vstack(func, tensors):
-    rows = [reshaped(func, t, (1, t.numel())) if t.ndim < 2 else t for t in tensors]
+    rows = [t if t.ndim > 1 else _with_shape(func, t, (1, t.numel())) for t in tensors]
     return cat(ops.TORCH["cat"], rows)
 
 
