@@ -184,6 +184,30 @@ def test_it_may_be_the_default(torch):
     assert not torch.ones(2).is_meta
 
 
+def test_what_is_no_tensor_of_the_program_does_not_follow_the_default(torch):
+    w = torch.ones(2, requires_grad=True)
+    scaler, optimizer = torch.amp.GradScaler("cpu"), torch.optim.LBFGS([w], max_iter=2)
+
+    def loss():
+        optimizer.zero_grad()
+        found = (w * w).sum()
+        found.backward()
+        return found
+
+    optimizer.step(loss)
+    scales, state = scaler.state_dict(), optimizer.state_dict()
+    torch.set_default_device("meta")
+    try:
+        points = torch.quasirandom.SobolEngine(2, scramble=True).draw(4)
+        scaler.load_state_dict({**scales, "scale": 8.0})
+        optimizer.load_state_dict(state)
+        optimizer.step(loss)
+    finally:
+        torch.set_default_device(None)
+    assert not points.is_meta and ((0 <= points) & (points < 1)).all()
+    assert scaler.get_scale() == 8.0 and w.isfinite().all()
+
+
 def test_views_share_and_storages_grow(torch, x):
     view = x[1:, 2]
     assert view.untyped_storage().nbytes() == x.untyped_storage().nbytes() == 48

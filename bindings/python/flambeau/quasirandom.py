@@ -25,7 +25,9 @@ class SobolEngine:
                 f"[1, {self.MAXDIM}], got {dimension}"
             )
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
-        self._seed = torch.randint(2**62, ()).item() if scramble and seed is None else seed
+        if scramble and seed is None:
+            seed = torch.randint(2**62, (), device="cpu").item()
+        self._seed = seed
         self.reset()
 
     def reset(self):

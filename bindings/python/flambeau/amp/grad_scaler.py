@@ -179,7 +179,7 @@ class GradScaler:
         state = api.state_new()
         for name, value in state_dict.items():
             value = float(value) if isinstance(value, float) else int(value)
-            api.state_set(state, name, tensor(value))
+            api.state_set(state, name, tensor(value, device="cpu"))
         api.grad_scaler_load_state_dict(self._scaler, state)
         self._growth_factor = state_dict["growth_factor"]
         self._backoff_factor = state_dict["backoff_factor"]

@@ -105,8 +105,9 @@ def _to_library(state):
     made = api.state_new()
 
     def put(name, value):
-        as_tensor = value if isinstance(value, Tensor) else tensor(float(value), dtype=float64)
-        api.state_set(made, "0." + name, as_tensor)
+        if not isinstance(value, Tensor):
+            value = tensor(float(value), dtype=float64, device="cpu")
+        api.state_set(made, "0." + name, value)
 
     if state.get("d") is None:  # nothing but counts: as good as new
         return made

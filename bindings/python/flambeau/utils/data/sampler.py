@@ -2,6 +2,7 @@
 
 from itertools import islice
 
+from ..._tensor import Tensor
 from ..._torch import Generator, as_tensor, float64, int64, multinomial, randint, randperm
 
 
@@ -33,7 +34,9 @@ class SequentialSampler(Sampler):
 
 def _drawn_by(generator):
     """Numbers for Python are drawn where their generator is, whatever the default device."""
-    return {} if generator is None else {"generator": generator, "device": generator.device}
+    if generator is None:
+        return {"device": "cpu"}
+    return {"generator": generator, "device": generator.device}
 
 
 def order_by(generator, n):
@@ -111,7 +114,8 @@ class WeightedRandomSampler(Sampler):
             raise ValueError(
                 f"replacement should be a boolean value, but got replacement={replacement}"
             )
-        self.weights = as_tensor(weights, dtype=float64)
+        named = {} if isinstance(weights, Tensor) else {"device": "cpu"}
+        self.weights = as_tensor(weights, dtype=float64, **named)
         if self.weights.dim() != 1:
             raise ValueError(
                 "weights should be a 1d sequence but given weights have shape "
