@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import warnings
 from datetime import timedelta
 
@@ -256,14 +257,16 @@ def test_a_name_of_this_machine_is_listened_at_for_others_only_where_there_are_a
         warnings.simplefilter("ignore")
         alone = dist.TCPStore(LOOPBACK, 0, 1, True)
         both = dist.TCPStore(LOOPBACK, 0, 2, True, wait_for_workers=False)
+        told = dist.TCPStore("0.0.0.0", 0, 2, True, wait_for_workers=False, listen=LOOPBACK)
     assert listening(alone.port) == ["127.0.0.1"] and listening(both.port) == ["0.0.0.0"]
+    assert listening(told.port) == ["127.0.0.1"]
 
 
 def test_a_store_beyond_this_machine_without_a_key_is_warned_of_once(monkeypatch):
-    def warned(host, size):
+    def warned(host, size, **options):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            dist.TCPStore(host, 0, size, True, wait_for_workers=False)
+            dist.TCPStore(host, 0, size, True, wait_for_workers=False, **options)
         return [str(one.message) for one in caught]
 
     monkeypatch.setattr(_deprecated, "_told", set())
@@ -271,9 +274,17 @@ def test_a_store_beyond_this_machine_without_a_key_is_warned_of_once(monkeypatch
     assert warned("0.0.0.0", 2) == []
     monkeypatch.delenv("FLAMBEAU_JOB_KEY")
     assert warned("127.0.0.1", 2) == warned("localhost", 2) == warned(LOOPBACK, 1) == []
+    assert warned("0.0.0.0", 2, listen=LOOPBACK) == []
     (text,) = warned("0.0.0.0", 2)
     assert "whoever reaches its port is taken in" in text and "set FLAMBEAU_JOB_KEY" in text
     assert warned(LOOPBACK, 2) == []
+
+
+@pytest.mark.parametrize("host", ["[::1]", "LOCALHOST", LOOPBACK])
+def test_a_store_of_this_machine_is_known_however_its_host_is_written(host):
+    from flambeau.distributed import _start
+
+    assert _start._on_this_machine("", types.SimpleNamespace(_host=host))
 
 
 @pytest.mark.parametrize("size", [1, 2])

@@ -25,13 +25,15 @@ def means_loopback(host):
     return bool(found) and all(is_loopback(address[0]) for *_, address in found)
 
 
-def warn_of_no_key(host, size):
+def warn_of_no_key(host, size, listen=None):
     """Says once that the store that is made at a host takes in whoever reaches it. One of this
-    machine by its name listens to others, unless there are none."""
-    if os.environ.get(KEY) or is_loopback(host) or size == 1 and means_loopback(host):
+    machine by its name listens to others, unless there are none, or it is told where to listen."""
+    place, is_told = listen or host, bool(listen)
+    alone = is_loopback(place) or (is_told or size == 1) and means_loopback(place)
+    if os.environ.get(KEY) or alone:
         return
     warn_once(
-        f"the job's store listens at {host}, beyond this machine, and has no key: whoever reaches "
+        f"the job's store listens at {place}, beyond this machine, and has no key: whoever reaches "
         "its port is taken in. Make one with `python -c 'import secrets; "
         f"print(secrets.token_hex(32))'` and set {KEY} to it for all ranks before they start; the "
         "launcher (flambeau-run) does so by itself",

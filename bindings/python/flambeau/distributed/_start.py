@@ -29,6 +29,10 @@ def _host_of(store):
     return getattr(store, "_host", None)
 
 
+def _plain(host):
+    return host.strip("[]").lower()
+
+
 def _meeting_place(init_method):
     """The host whose port ranks meet at; of a file this machine."""
     host = "localhost"
@@ -36,13 +40,16 @@ def _meeting_place(init_method):
         host = os.environ.get("MASTER_ADDR", "")
     elif init_method.startswith("tcp://"):
         host = init_method[6:].split("?")[0].rpartition(":")[0]
-    return host.strip("[]").lower()
+    return _plain(host)
 
 
 def _on_this_machine(init_method, store):
     """Whether ranks of another machine could not have come. A file counts as this machine's, as
     file:// and as FileStore: who can write to it, over a network as well, is trusted."""
-    host = _meeting_place(init_method) if store is None else _host_of(store) or "localhost"
+    if store is None:
+        host = _meeting_place(init_method)
+    else:
+        host = _plain(_host_of(store) or "localhost")
     return is_loopback(host) or means_loopback(host)
 
 

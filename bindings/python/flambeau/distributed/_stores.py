@@ -206,7 +206,7 @@ class TCPStore(Store):
             self._store = self._join(port, seconds)
 
     def _serve(self, port, size, seconds, listen, descriptor):
-        warn_of_no_key(listen or self._host, size)
+        warn_of_no_key(self._host, size, listen)
         try:
             return api.store_tcp(
                 self._host, port, is_server=True, wait_for_workers=False, world_size=size,
