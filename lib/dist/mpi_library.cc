@@ -99,16 +99,21 @@ std::string random_key() {
   return text;
 }
 
-// Another launcher's processes are each a job of one to MPI, and would train beside each other.
+// Another launcher's processes are each a job of one to MPI, and would train beside each other; a
+// job of several is MPI's own, whatever stands in the environment.
 void check_size(int size) {
-  const char* said = std::getenv("WORLD_SIZE");
-  const std::string own = std::to_string(size), other = said ? said : "";
-  if (other.empty() || other == own) return;
-  throw Error(Code::invalid_argument,
-              cat_text("init_process_group(\"mpi\"): MPI has started ", own,
-                       size == 1 ? " process" : " processes", ", but WORLD_SIZE is ", other),
-              "MPI takes ranks and their number from mpirun, not from another launcher",
-              cat_text("start it by mpirun -n ", other, ", or take the backend gloo"));
+  if (size > 1) return;
+  for (const char* name :
+       {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* said = std::getenv(name);
+    const int other = said ? std::atoi(said) : 0;
+    if (other <= 1) continue;
+    throw Error(Code::invalid_argument,
+                cat_text("init_process_group(\"mpi\"): MPI has started 1 process, but ", name,
+                         " is ", other),
+                "MPI takes ranks and their number from its own mpirun, not from another launcher",
+                cat_text("start it by this MPI's mpirun -n ", other, ", or take the backend gloo"));
+  }
 }
 
 }  // namespace

@@ -14,16 +14,21 @@ ROOT = Path(__file__).resolve().parents[2]
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 
 HEAD = """
-import os, sys, time
+import atexit, os, sys, time
 sys.path.insert(0, os.path.join({root!r}, "tests", "harness"))
 import flambeau as torch
 import gen.api as api
 from flambeau import tensor
 api.library_directory_add(os.path.join(sys.prefix, "lib"))
+
+def note_segments():
+    mapped = [line.split()[-1] for line in open("/proc/self/maps") if "/dev/shm/mpich_shm" in line]
+    with open(os.environ["SEGMENTS"], "a") as file:
+        file.writelines(name + "\\n" for name in mapped)
+
+atexit.register(note_segments)  # of a rank whose start fails
 group = api.group_init("env://", backend="mpi", timeout={timeout})
-mapped = [line.split()[-1] for line in open("/proc/self/maps") if "/dev/shm/mpich_shm" in line]
-with open(os.environ["SEGMENTS"], "a") as file:
-    file.writelines(name + "\\n" for name in mapped)
+note_segments()  # of a rank that is killed
 rank, size = api.group_rank(group), api.group_size(group)
 
 def failure(call):
@@ -133,7 +138,8 @@ def test_python_programs_start_by_mpirun_alone():
     """
     done = subprocess.run(
         [MPIEXEC, "-n", "2", sys.executable, "-c", textwrap.dedent(script)],
-        env=environment(FLAMBEAU_NUM_THREADS="1"), capture_output=True, text=True, timeout=60,
+        env=environment(FLAMBEAU_NUM_THREADS="1", WORLD_SIZE="1"), capture_output=True, text=True,
+        timeout=60,
     )  # fmt: skip
     assert done.returncode == 0 and done.stdout.count("well") == 2, done.stdout + done.stderr
 
