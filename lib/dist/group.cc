@@ -22,6 +22,8 @@ using Clock = std::chrono::steady_clock;
 constexpr Millis kTurn{250};
 // Seconds for which a call may wait for a rank that has left: what it sent before arrives by then.
 constexpr double kPatience = 3;
+// From when on one asks what it did last.
+constexpr double kUnanswered = 0.75;
 
 FLAM_THREAD_LOCAL const char* t_place = nullptr;
 const Carried<const char*> carried_place([]() -> const char*& { return t_place; });
@@ -40,6 +42,8 @@ struct Group::Keys {
   const World& world;
   const std::vector<int32_t>& ranks;
   const flam_dist_store table{this, set, get};
+  // All ranks are awaited then; what is made later may be between others than one that has left.
+  std::atomic<bool> making{true};
 
   static flam_dist_result result_of(const Error& e) {
     return e.code == Code::collective_timeout ? FLAM_DIST_TIMEOUT : FLAM_DIST_LOST;
@@ -58,7 +62,7 @@ struct Group::Keys {
     const Keys& keys = *static_cast<Keys*>(user);
     const Clock::time_point until = Clock::now() + Millis(timeout_ms);
     for (;;) {
-      const bool lost = !keys.world.lost_among(keys.ranks).empty();
+      const bool lost = keys.making && !keys.world.lost_among(keys.ranks).empty();
       const Millis left = std::chrono::ceil<Millis>(until - Clock::now());
       try {
         const std::string value = keys.store->get(key, std::clamp(left, Millis(1), kTurn));
@@ -228,7 +232,7 @@ void Group::wait_for_members() const {
         lost.empty() ? Code::collective_timeout : Code::peer_lost,
         cat_text("the group \"", options_.name, "\" of ", size(), " other ranks was not made"),
         cat_text("timeout ", options_.timeout.count() / 1000.0, " s", lost),
-        "see that its ranks make it, too, in the same order");
+        lost.empty() ? "see that its ranks make it, too, in the same order" : kRestart);
   }
 }
 
@@ -251,6 +255,7 @@ void Group::connect(const Group* parent) {
     streams_ = std::make_unique<StreamCalls>(*this, *backend_.streams,
                                              communicator_of(*backend_.streams, all));
   }
+  keys_->making = false;
   world_->add(this);
 }
 
@@ -266,7 +271,7 @@ void* Group::communicator_of(const flam_dist_provider& provider, void* parent) {
   const bool wrong = result == FLAM_DIST_FAILED || result == FLAM_DIST_UNSUPPORTED;
   const std::string lost = wrong ? "" : world_->lost_among(ranks_);
   const bool late = result == FLAM_DIST_TIMEOUT && lost.empty();
-  const std::string reason = lost.empty() ? why.text : lost.substr(1, lost.find('\n', 1) - 1);
+  const std::string reason = lost.empty() ? why.text : "ranks are gone";
   throw Error(
       late    ? Code::collective_timeout
       : wrong ? Code::invalid_argument
@@ -274,9 +279,10 @@ void* Group::communicator_of(const flam_dist_provider& provider, void* parent) {
       cat_text("the group \"", options_.name, "\" of ", size(), " ranks was not made: ", reason),
       cat_text("backend ", provider.name, ", rank ", rank_, ", timeout ",
                options_.timeout.count() / 1000.0, " s", lost),
-      wrong ? ""
-            : "see that all ranks run, with the same MASTER_ADDR, MASTER_PORT and "
-              "WORLD_SIZE");
+      wrong          ? ""
+      : lost.empty() ? "see that all ranks run, with the same MASTER_ADDR, MASTER_PORT and "
+                       "WORLD_SIZE"
+                     : kRestart);
 }
 
 void Group::set_timeout(Millis t) { timeout_ms_ = t.count(); }
@@ -487,6 +493,18 @@ void Group::miss(Leaver leaver) {
   leaver_seen_ = Clock::now();
 }
 
+std::optional<int> Group::unheard_leaver() const {
+  const Now call = now();
+  const std::lock_guard lock(mutex_);
+  if (!leaver_ || leaver_->last || !call.under_way || call.seconds < kUnanswered) return {};
+  return leaver_->rank;
+}
+
+void Group::hear(std::string last) {
+  const std::lock_guard lock(mutex_);
+  if (leaver_) leaver_->last = std::move(last);
+}
+
 void Group::leave() {
   if (process_.left()) return;  // it is the parent that would be missed
   if (streams_) streams_->drain();
@@ -527,9 +545,14 @@ void Group::explain(uint64_t sequence, const What& what, Millis timeout, flam_di
                     ? world_->connection_broke(*this, text, why)
                     : Error(Code::internal, cat_text(text, " failed: ", why));
   const Now call = now();
+  std::optional<Leaver> leaver;
+  if (result == FLAM_DIST_LOST) {
+    const std::lock_guard lock(mutex_);
+    leaver = leaver_;
+  }
+  if (leaver && !leaver->last) leaver->last = world_->last_of(leaver->rank);
   const std::lock_guard lock(mutex_);
-  if (!over_)
-    over_ = result == FLAM_DIST_LOST && leaver_ ? left_error(*this, *leaver_, call) : error;
+  if (!over_) over_ = leaver ? left_error(*this, *leaver, call) : error;
   throw *over_;
 }
 

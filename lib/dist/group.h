@@ -86,9 +86,13 @@ class Group final : public RefCounted {
   // what it sent; one that waits for more throws.
   struct Leaver {
     int rank;
-    std::string who, last;  // its process, and its last message
+    std::string who;                  // its process
+    std::optional<std::string> last;  // its last message, once it was asked for
   };
   void miss(Leaver leaver);
+  // Whose last message would be told if a call that waits finds no answer, and that message.
+  std::optional<int> unheard_leaver() const;
+  void hear(std::string last);
   void leave();  // the job: see World::leave
   void hurry();  // looks whether that second is over
 

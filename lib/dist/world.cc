@@ -18,7 +18,8 @@ namespace flambeau::dist {
 namespace {
 
 constexpr Millis kTick{250};
-constexpr double kLong = 0.75;  // seconds that a call waits before others are told
+constexpr double kLong = 0.75;            // seconds that a call waits before others are told
+constexpr const char* kParting = "left";  // in place of a number before the last message
 
 std::string host_name() {
   char name[256] = {};
@@ -64,7 +65,7 @@ void World::leave() noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(left_, true)) return;
-    if (!groups_.empty()) parting_ = own_message();
+    if (!groups_.empty()) parting_ = own_message(kParting);
     changed_.notify_all();
     for (Group* group : groups_)
       group->end(
@@ -72,10 +73,11 @@ void World::leave() noexcept {
           Group::When::now);
   }
   if (!own_) return;
-  try {
-    said_->set(cat_text("at/", rank_), parting_);
+  try {  // first what tells a good end from a death, should the store be slow
     said_->append("event", cat_text("left ", rank_, ' ', this_process(), '\n'));
     said_->withdraw();
+    const std::lock_guard telling(telling_);
+    said_->set(cat_text("at/", rank_), parting_);
   } catch (...) {  // the store is gone, and with it who would miss us
   }
 }
@@ -89,7 +91,7 @@ void World::add(Group* group) {
 void World::tell(Group& group, const Lost& lost) {
   if (!std::ranges::count(group.world_ranks(), lost.rank)) return;
   if (lost.left)
-    group.miss({lost.rank, lost.who, lost.last});
+    group.miss({lost.rank, lost.who, {}});
   else
     group.end(lost_error(group, lost.rank, lost.who, lost.last), Group::When::soon);
 }
@@ -97,7 +99,7 @@ void World::tell(Group& group, const Lost& lost) {
 void World::remove(Group* group) {
   {
     const std::lock_guard lock(mutex_);
-    if (groups_.size() == 1 && groups_[0] == group) parting_ = own_message();
+    if (groups_.size() == 1 && groups_[0] == group) parting_ = own_message(kParting);
     std::erase(groups_, group);  // not there where it was not connected
     if (!groups_.empty()) return;
   }
@@ -108,6 +110,7 @@ void World::watch() {
   for (;;) {
     try {
       look_for_events();
+      ask_of_leavers();
       tell_where_i_am();
       compare_calls();
       compare_transfers();
@@ -158,7 +161,8 @@ void World::heed(const std::string& line) {
     words >> rank >> std::ws;
     std::string who;
     std::getline(words, who);
-    const std::string last = message_of(rank);
+    // Of one that has left only where it is told: at a good end all ranks would ask all others.
+    const std::string last = kind == "lost" ? message_of(rank) : std::string();
     const std::lock_guard lock(mutex_);
     lost_.push_back({rank, kind == "left", who, last});
     for (Group* group : groups_) tell(*group, lost_.back());
@@ -174,28 +178,52 @@ void World::heed(const std::string& line) {
 
 // Every other time: who is asked twice by whereabouts() has beaten in between.
 void World::tell_where_i_am() {
+  const std::lock_guard telling(telling_);
   std::string message;
   {
     const std::lock_guard lock(mutex_);
     if (++beat_ % 2 || left_) return;
-    message = own_message();
+    message = own_message(std::to_string(beat_));
   }
   own_->set(cat_text("at/", rank_), message);
 }
 
-std::string World::own_message() {
+std::string World::own_message(const std::string& number) {
   std::vector<std::string> lines;
   for (const Group* group : groups_) lines.push_back(line_of(*group));
-  return cat_text(beat_, '\n', joined(lines));
+  return cat_text(number, '\n', joined(lines));
 }
 
 // Empty where it has said nothing, or the store does not answer.
 std::string World::message_of(int rank) noexcept {
   try {
     const std::string key = cat_text("at/", rank);
-    return own_->check({key}) ? own_->get(key, kTick) : std::string();
+    return said_->check({key}) ? said_->get(key, kTick) : std::string();
   } catch (...) {
     return {};
+  }
+}
+
+// Who leaves says so first, and what it did last a little later.
+std::string World::last_of(int rank) noexcept {
+  for (int i = 0;; i++) {
+    std::string message = message_of(rank);
+    if (i == 4 || message.starts_with(kParting)) return message;
+    std::this_thread::sleep_for(Millis(50));
+  }
+}
+
+void World::ask_of_leavers() {
+  std::vector<std::pair<std::string, int>> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Group* group : groups_)
+      if (const auto rank = group->unheard_leaver()) waiting.emplace_back(group->key(), *rank);
+  }
+  for (const auto& [key, rank] : waiting) {
+    std::string last = last_of(rank);
+    const std::lock_guard lock(mutex_);
+    if (Group* group = group_of(key)) group->hear(std::move(last));
   }
 }
 

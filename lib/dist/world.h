@@ -35,6 +35,8 @@ class World final : public RefCounted {
   Error connection_broke(const Group& group, const std::string& what, const std::string& why);
   // A line for each of these ranks that is gone, after a line's end.
   std::string lost_among(const std::vector<int32_t>& ranks) const;
+  // The last message of a rank that has left; empty where the store does not answer.
+  std::string last_of(int rank) noexcept;
   // Says goodbye, and ends all groups: from now on this process may end without being missed.
   void leave() noexcept;
 
@@ -42,7 +44,7 @@ class World final : public RefCounted {
   struct Lost {
     int rank;
     bool left;              // and said so
-    std::string who, last;  // its process, and its last message
+    std::string who, last;  // its process; of one that died its last message
   };
   World(Ref<Store> store, int rank, int size);
   void watch();
@@ -51,7 +53,8 @@ class World final : public RefCounted {
   void look_for_events();
   void heed(const std::string& line);
   void tell_where_i_am();
-  std::string own_message();  // with the mutex held
+  void ask_of_leavers();
+  std::string own_message(const std::string& number);  // with the mutex held
   std::string message_of(int rank) noexcept;
   void compare_calls();
   void compare_transfers();
@@ -66,6 +69,7 @@ class World final : public RefCounted {
 
   const Ref<Store> store_, own_, said_;  // the groups', the thread's, and what is said to others
   const int rank_, size_;
+  std::mutex telling_;  // taken first: no older message is set after the last one
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Group*> groups_;

@@ -435,6 +435,23 @@ def test_a_call_behind_other_work_finds_what_a_rank_sent_before_it_left():
     ranks.values(outlasts, 3, timeout=TIME, **more)
 
 
+def stays(rank, size):
+    """Two that have sent each other nothing yet do so when the third is done."""
+    torch, dist, of = begin(rank, size)
+    if rank < 2:
+        time.sleep(1.5)
+        x = of(0) if rank == 0 else torch.zeros(6, device="cuda")
+        (dist.send if rank == 0 else dist.recv)(x, 1 - rank)
+        torch.cuda.synchronize()
+        assert torch.equal(x, of(0))
+    dist.destroy_process_group()
+
+
+def test_a_pair_meets_after_another_rank_has_left():
+    more = OVER | {"FLAMBEAU_SIM": OVER["FLAMBEAU_SIM"].replace("devices=2", "devices=3")}
+    ranks.values(stays, 3, timeout=TIME, **more)
+
+
 def refused(rank, size):
     torch, dist, _ = begin(rank, size)
     try:

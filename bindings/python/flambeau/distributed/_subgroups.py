@@ -55,12 +55,15 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None,
         return GroupMember.NON_GROUP_MEMBER
     asked = whole._backend if backend is None else str(backend).lower()
     given = "" if asked == "undefined" else asked
-    if timeout is None:  # torch's, but never later than the job's
-        timeout = min(default_timeout(given), whole._timeout, key=seconds)
-    options = ranks, given, f"group-{name}", seconds(timeout)
+    making = timeout
+    if timeout is None:  # calls wait as torch's do; to make it takes no longer than the job's may
+        timeout = default_timeout(given)
+        making = min(timeout, whole._timeout, key=seconds)
+    options = ranks, given, f"group-{name}", seconds(making)
     handle = met(api.group_split, whole._handle, *options)
     if not is_member:
         return GroupMember.NON_GROUP_MEMBER
+    api.group_set_timeout(handle, seconds(timeout))
     made = _groups.others[name] = ProcessGroup(
         handle, asked, name, timeout, whole._trusted, group_desc or "undefined", device_id
     )
