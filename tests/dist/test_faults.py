@@ -170,6 +170,27 @@ def test_a_rank_that_is_done_ends_only_its_own_groups():
     ranks.values(stays, 3)
 
 
+def is_slow(rank, size):
+    """The second rank is slow to answer the first when the third is done."""
+    import flambeau as torch
+
+    dist = torch.distributed
+    dist.init_process_group("gloo")
+    if rank == 1:
+        time.sleep(5)
+    if rank:
+        return None
+    with pytest.raises(dist.DistError) as caught:
+        dist.recv(torch.ones(2), 1)
+    return str(caught.value)
+
+
+def test_no_transfer_is_said_to_wait_for_another_than_its_peer():
+    text = ranks.values(is_slow, 3)[0]
+    assert "rank 2 of group" in text and "has left the job" in text, text
+    assert "rank 0: waits in recv(" in text and "waits for it" not in text, text
+
+
 def never_meets(rank, size):
     import datetime
 

@@ -8,6 +8,8 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from tests.dist.launching import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,14 +181,17 @@ def test_a_rank_that_does_not_come_is_named_at_the_deadline():
     assert "rank 0 knows" in said, (code, said)
 
 
-def test_another_launchers_ranks_are_refused():
+@pytest.mark.parametrize(
+    "name", ["WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"]
+)
+def test_another_launchers_ranks_are_refused(name):
     """Each would be a job of one."""
     code = "import flambeau.distributed as dist\ndist.init_process_group('mpi')"
-    env = environment(RANK="1", WORLD_SIZE="2", FLAMBEAU_NUM_THREADS="1")
+    env = environment(FLAMBEAU_NUM_THREADS="1", **{name: "2"})
     done = subprocess.run(
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60
     )
-    assert "MPI has started 1 process, but WORLD_SIZE is 2" in done.stderr, done.stderr
+    assert f"MPI has started 1 process, but {name} is 2" in done.stderr, done.stderr
     assert "mpirun -n 2" in done.stderr
 
 
