@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/access.h"
+#include "kernels/conv/conv_limits.h"
 
 namespace flambeau {
 
@@ -14,18 +15,10 @@ constinit Kernel kConvDirect{"conv_direct"}, kConvDirectWide{"conv_direct_wide"}
 
 namespace {
 
-constexpr int64_t kLimit = int64_t{1} << 30;
 constexpr int64_t kSharedBytes = 48 * 1024;  // of a block, on every GPU
 constexpr int64_t kMostBlocks = 65535;       // along y and z
 constexpr int64_t kWideLanes = 8, kMostLanes = 32;
 constexpr int64_t kBlocks = 528, kFewestItems = 8, kMostSplits = 64;
-
-int64_t volume(const int64_t (&size)[kConvDims]) { return size[0] * size[1] * size[2]; }
-
-bool has_kernel(const Kernel& kernel, const Tensor& t) {
-  const int column = t.device().is_cpu() ? 0 : int(kernel_column(t.device()));
-  return kernel.cells[column][int(t.dtype())];
-}
 
 int64_t sum_bytes(const Tensor& t) { return t.dtype() == Dtype::f64 ? 8 : 4; }
 
@@ -34,23 +27,18 @@ bool reaches(const ConvOperand& o, const int64_t (&size)[kConvDims]) {
   int64_t most = 0;
   for (int d = 0; d < kConvDims; ++d) {
     const int64_t step = o.space[d] < 0 ? -o.space[d] : o.space[d];
-    if (size[d] > 1 && step >= kLimit / size[d]) return false;
+    if (size[d] > 1 && step >= kConvLimit / size[d]) return false;
     most += step * (size[d] - 1);
   }
-  return most < kLimit;
+  return most < kConvLimit;
 }
 
 bool fits(const ConvArgs& g) {
-  bool fits = g.images > 0 && g.in_channels > 0 && g.out_channels > 0 && volume(g.in) > 0 &&
-              volume(g.out) > 0 && g.images < kLimit / volume(g.in) &&
-              g.images < kLimit / volume(g.out) &&
-              g.groups * std::max(g.in_channels, g.out_channels) <= kMostBlocks &&
-              reaches(g.x, g.in) && reaches(g.y, g.out);
-  for (int d = 0; d < kConvDims; ++d) {
-    fits = fits && g.in[d] + 2 * g.padding[d] < kLimit && g.out[d] < kLimit / g.stride[d] &&
-           g.kernel[d] < kLimit / g.dilation[d];
-  }
-  return fits;
+  const int64_t in = conv_volume(g.in), out = conv_volume(g.out);
+  return g.images > 0 && g.in_channels > 0 && g.out_channels > 0 && in > 0 && out > 0 &&
+         g.images < kConvLimit / in && g.images < kConvLimit / out &&
+         g.groups * std::max(g.in_channels, g.out_channels) <= kMostBlocks && reaches(g.x, g.in) &&
+         reaches(g.y, g.out) && conv_reach_fits(g);
 }
 
 // Whether 16 bytes of channels are accessed at a time.
@@ -125,8 +113,9 @@ bool run_direct(const char* op, ConvDirect p, const int64_t (&size)[kConvDims], 
                 const Tensor& to, const Tensor& from, const Tensor& w, const Tensor& bias) {
   set_items(p, size, images, run_of(p, size[1]));
   int64_t width = 16 / int64_t(to.element_size());
-  const bool wide = has_kernel(kConvDirectWide, to) && p.met_channels == 1 && p.at_channels == 1 &&
-                    is_wide(p.met, p.channels, width) && is_wide(p.at, p.channels, width);
+  const bool wide = has_conv_kernel(kConvDirectWide, to) && p.met_channels == 1 &&
+                    p.at_channels == 1 && is_wide(p.met, p.channels, width) &&
+                    is_wide(p.at, p.channels, width);
   if (!wide) width = 1;
   const int64_t of_lane =
       p.met_channels * (int64_t(p.taps[0]) * p.taps[1] * p.taps[2]) * width * sum_bytes(to);
@@ -142,29 +131,29 @@ bool run_direct(const char* op, ConvDirect p, const int64_t (&size)[kConvDims], 
 
 bool run_conv_direct(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
                      const Tensor& bias, const ConvArgs& g) {
-  if (!has_kernel(kConvDirect, y) || !fits(g)) return false;
+  if (!has_conv_kernel(kConvDirect, y) || !fits(g)) return false;
   const ConvDirect p = plan_of(g, g.x, g.y, false, int64_t(w.element_size()));
   return run_direct(op, p, g.out, g.images, y, x, w, bias);
 }
 
 bool run_conv_direct_data(const char* op, const Tensor& dx, const Tensor& dy, const Tensor& w,
                           const Tensor& bias, const ConvArgs& g) {
-  if (!has_kernel(kConvDirect, dx) || !fits(g)) return false;
+  if (!has_conv_kernel(kConvDirect, dx) || !fits(g)) return false;
   const ConvDirect p = plan_of(g, g.y, g.x, true, int64_t(w.element_size()));
   return run_direct(op, p, g.in, g.images, dx, dy, w, bias);
 }
 
 bool run_conv_direct_weight(const char* op, const Tensor& dw, const Tensor& dy, const Tensor& x,
                             const ConvArgs& g) {
-  if (!has_kernel(kConvDirectWeight, dw) || !fits(g)) return false;
+  if (!has_conv_kernel(kConvDirectWeight, dw) || !fits(g)) return false;
   ConvDirect p = plan_of(g, g.x, g.y, false, int64_t(dw.element_size()));
   set_items(p, g.out, g.images, 1);
   p.tap_runs = (p.taps[2] + kDirectTaps - 1) / kDirectTaps;
   const int64_t taps = int64_t(p.taps[0]) * p.taps[1] * p.taps[2],
                 runs = int64_t(p.met_channels) * p.taps[0] * p.taps[1] * p.tap_runs;
-  if (runs > kMostBlocks || int64_t(p.channels) * p.met_channels > kLimit / taps) return false;
+  if (runs > kMostBlocks || int64_t(p.channels) * p.met_channels > kConvLimit / taps) return false;
   int64_t width = 16 / int64_t(dw.element_size());
-  const bool wide = has_kernel(kConvDirectWeightWide, dw) && p.met_channels == 1 &&
+  const bool wide = has_conv_kernel(kConvDirectWeightWide, dw) && p.met_channels == 1 &&
                     p.at_channels == 1 && is_wide(p.met, p.channels, width) &&
                     is_wide(p.at, p.channels, width);
   if (!wide) width = 1;

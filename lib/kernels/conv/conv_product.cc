@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/access.h"
+#include "kernels/conv/conv_limits.h"
 #include "kernels/map/map.h"
 
 namespace flambeau {
@@ -14,7 +15,6 @@ constinit Kernel kConvProduct{"conv_product"}, kConvProductData{"conv_product_da
 
 namespace {
 
-constexpr int64_t kLimit = int64_t{1} << 30;
 constexpr int64_t kFewestChannels = 8;  // of a group, among several
 constexpr int64_t kTile = 128, kStepChunks = 4;
 constexpr int64_t kBlocks = 264, kFewestSteps = 8, kMostSplits = 64;
@@ -26,12 +26,10 @@ int64_t chunk_of(const Tensor& t) { return 16 / int64_t(t.element_size()); }
 // Channels with what fills their last chunk.
 int64_t padded(int64_t channels, int64_t chunk) { return up(channels, chunk) * chunk; }
 
-int64_t volume(const int64_t (&size)[kConvDims]) { return size[0] * size[1] * size[2]; }
-
 // Steps between chunks, by what 32 bits count within an image.
 bool is_aligned_step(const Tensor& t, size_t d) {
   const int64_t step = t.strides()[d];
-  return step >= 0 && step % chunk_of(t) == 0 && (d == 0 || step < kLimit / t.sizes()[d]);
+  return step >= 0 && step % chunk_of(t) == 0 && (d == 0 || step < kConvLimit / t.sizes()[d]);
 }
 
 // [n, g * c, ...space] as [n, ...space, g, c] in memory, each group from a chunk's start on.
@@ -118,26 +116,19 @@ void count_tiles(ConvProduct& p, int64_t depth_of_step) {
 
 // Fewer positions than 32 bits count, and fewer elements in an image.
 bool fits(const int64_t (&size)[kConvDims], int64_t images, int64_t channels) {
-  const int64_t pixels = volume(size);
-  return pixels > 0 && images < kLimit / pixels && pixels < kLimit / channels;
+  const int64_t pixels = conv_volume(size);
+  return pixels > 0 && images < kConvLimit / pixels && pixels < kConvLimit / channels;
 }
 
 }  // namespace
 
 bool conv_product_serves(const Kernel& kernel, const Tensor& out, const ConvArgs& g) {
-  const int column = out.device().is_cpu() ? 0 : int(kernel_column(out.device()));
-  if (!kernel.cells[column][int(out.dtype())]) return false;
+  if (!has_conv_kernel(kernel, out)) return false;
   const int64_t fewest = g.groups == 1 ? 1 : kFewestChannels;
-  bool serves = g.images > 0 && g.in_channels >= fewest && g.out_channels >= fewest &&
-                g.groups < 65536 &&
-                fits(g.in, g.images, g.groups * (g.in_channels + kFewestChannels)) &&
-                fits(g.out, g.images, g.groups * (g.out_channels + kFewestChannels)) &&
-                fits(g.kernel, 1, g.in_channels + kFewestChannels);
-  for (int d = 0; d < kConvDims; ++d) {
-    serves = serves && g.in[d] + 2 * g.padding[d] < kLimit && g.out[d] < kLimit / g.stride[d] &&
-             g.kernel[d] < kLimit / g.dilation[d];
-  }
-  return serves;
+  return g.images > 0 && g.in_channels >= fewest && g.out_channels >= fewest && g.groups < 65536 &&
+         fits(g.in, g.images, g.groups * (g.in_channels + kFewestChannels)) &&
+         fits(g.out, g.images, g.groups * (g.out_channels + kFewestChannels)) &&
+         fits(g.kernel, 1, g.in_channels + kFewestChannels) && conv_reach_fits(g);
 }
 
 void run_conv_product(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
@@ -145,9 +136,9 @@ void run_conv_product(const char* op, const Tensor& y, const Tensor& x, const Te
   const Tensor met = as_pixels(x, g.groups, false), weights = as_pixels(w, 1, true);
   ConvProduct p = plan_of(g, g.out, pixels_of(met, g.in, g.groups), chunk_of(x));
   p.w = static_cast<const char*>(weights.data());
-  p.depth = int32_t(volume(g.kernel)) * int32_t(p.chunks.divisor);
+  p.depth = int32_t(conv_volume(g.kernel)) * int32_t(p.chunks.divisor);
   p.w_row = p.depth * int32_t(chunk_of(w));
-  p.rows = int32_t(g.images * volume(g.out));
+  p.rows = int32_t(g.images * conv_volume(g.out));
   p.columns = int32_t(g.out_channels);
   set_result(p, g.y, chunk_of(y));
   count_tiles(p, kStepChunks);
@@ -165,9 +156,9 @@ void run_conv_product_data(const char* op, const Tensor& dx, const Tensor& dy, c
     p.step[d] = -int32_t(g.dilation[d]);
   }
   p.w = static_cast<const char*>(weights.data());
-  p.depth = int32_t(volume(g.kernel)) * int32_t(p.chunks.divisor);
-  p.w_row = int32_t(volume(g.kernel) * padded(g.in_channels, chunk_of(w)));
-  p.rows = int32_t(g.images * volume(g.in));
+  p.depth = int32_t(conv_volume(g.kernel)) * int32_t(p.chunks.divisor);
+  p.w_row = int32_t(conv_volume(g.kernel) * padded(g.in_channels, chunk_of(w)));
+  p.rows = int32_t(g.images * conv_volume(g.in));
   p.columns = int32_t(g.in_channels);
   set_result(p, g.x, chunk_of(dx));
   count_tiles(p, kStepChunks);
@@ -181,8 +172,8 @@ void run_conv_product_weight(const char* op, const Tensor& dw, const Tensor& dy,
   ConvProduct p = plan_of(g, g.out, pixels_of(met, g.in, g.groups), chunk_of(x));
   p.own = pixels_of(own, g.out, g.groups);
   p.rows = int32_t(g.out_channels);
-  p.columns = int32_t(volume(g.kernel)) * int32_t(padded(g.in_channels, chunk_of(x)));
-  p.depth = int32_t(g.images * volume(g.out));
+  p.columns = int32_t(conv_volume(g.kernel)) * int32_t(padded(g.in_channels, chunk_of(x)));
+  p.depth = int32_t(g.images * conv_volume(g.out));
   p.out = g.w;
   count_tiles(p, kStepChunks * chunk_of(x));
   const int64_t tiles = int64_t(p.row_tiles) * p.column_tiles * g.groups;

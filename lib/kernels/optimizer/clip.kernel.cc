@@ -14,19 +14,6 @@ FLAM_FN int32_t end_of_entry(const NormListArgs& a, int tensor) {
   return tensor + 1 < a.tensors ? a.entry[tensor + 1].first_chunk : a.chunks;
 }
 
-FLAM_FN int entry_of_chunk(const NormListArgs& a, int32_t chunk) {
-  int low = 0, high = a.tensors - 1;
-  while (low < high) {
-    const int middle = (low + high + 1) / 2;
-    if (a.entry[middle].first_chunk <= chunk) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
-}
-
 FLAM_FN int64_t chunk_size(const NormEntry& e, int64_t first) {
   return e.numel - first < kListChunk ? e.numel - first : kListChunk;
 }

@@ -46,7 +46,8 @@ struct CountSteps {
   FLAM_FN static void advance(const ListArgs&, const ListEntry& e) { *e.step += 1; }
 };
 
-FLAM_FN int entry_of_chunk(const ListArgs& a, int32_t chunk) {
+// Of either kind of list: the tensor that a chunk belongs to.
+template <class Args> FLAM_FN int entry_of_chunk(const Args& a, int32_t chunk) {
   int low = 0, high = a.tensors - 1;
   while (low < high) {
     const int middle = (low + high + 1) / 2;
