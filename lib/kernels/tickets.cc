@@ -9,7 +9,7 @@ namespace flambeau {
 static_assert(kTicketStreams <= kFirstExternal);
 
 int32_t ticket_stream(Device d) {
-  if (d.is_cpu()) return 0;  // its tensors under the emulation, a launch at a time
+  if (d.is_cpu() || d.is_meta()) return 0;  // the emulation on its tensors, a launch at a time
   const Stream s = current_stream(d);
   return s.id < uint32_t(kTicketStreams) && !allocator_of(s.device).capturing() ? int32_t(s.id)
                                                                                 : -1;

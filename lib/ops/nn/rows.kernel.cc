@@ -221,8 +221,18 @@ template <class T, bool Centred> struct NormBackward {
       const auto a = r.value([&](auto i) { return V(-V(sum(i) / r.n)); });
       const auto of = [&](auto i) { return V(rstd(i) * scaled_sum(hat(i), a(i), from_mean(i))); };
       if constexpr (kUnrollsRows<R>) {
-        const auto before = r.template shared_of<const T>(8);  // read when it is added to
-        r.each([&](auto i) { dx.set(i, before ? added_to<T>(load(before + i), of(i)) : of(i)); });
+        const auto before = r.template shared_of<const T>(8);
+        if constexpr (R::kPasses) {  // a piece of it more would not fit the registers
+          const T* const there = before.p;
+          r.each([&](auto i) {
+            const V own = of(i);
+            if (!there) return dx.set(i, own);
+            const T x = load_global(there + i.place.at(i.element));
+            dx.set(i, added_to<T>(load(&x), own));
+          });
+        } else {
+          r.each([&](auto i) { dx.set(i, before ? added_to<T>(load(before + i), of(i)) : of(i)); });
+        }
       } else {
         r.each([&](auto i) { dx.set(i, of(i)); });
       }
