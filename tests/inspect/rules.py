@@ -46,7 +46,7 @@ CHUNKS, ELEMENTS = r"\bmap_chunks_kernel<\S*::", r"\bmap_elements_kernel<\S*::"
 PRODUCT, OF = r"\bconv_product_kernel<", r"\S*ConvResult\)"
 MMA, WIDE = (TENSOR, MATRICES, COPIES), (WIDE_STORES,)
 ROWS, NUMBERS = r"\brow_kernel<\S*::", r"(CrossEntropy|Moments|Plane\w+)"
-PASSING = "(Softmax|LogSoftmax|LogSoftmaxBackward|LayerNorm|RmsNorm|RmsNormBackward)"
+PASSING = "(Softmax|LogSoftmax|LogSoftmaxBackward|LayerNorm|RmsNorm)"
 FLOATS = r"(float|\S*Half|\S*BFloat16)"
 NORM, CHANNELS = "ops/nn/channels", r"\bchannel_"
 WIDER, PLANES = r"kernel<\S*, \w+, (?!1>)\d>", r"kernel<\S*, true, (?!1>)\d>"
@@ -91,6 +91,7 @@ RULES = (
     # Cross entropy, moments and sums of planes write no row.
     Rule(rf"{ROWS}(?!{NUMBERS},)\w+, {FLOATS}, [24]>", "ops/nn/rows", 64, 256, needs=VECTORS),
     Rule(rf"{ROWS}{PASSING}, {FLOATS}, 0>", "ops/nn/rows", 64, 384, needs=VECTORS),
+    Rule(rf"{ROWS}(Layer|Rms)NormBackward, {FLOATS}, 0>", "ops/nn/rows", 96, 384, needs=VECTORS),
     Rule(rf"{ROWS}CrossEntropy, {FLOATS}, ", "ops/nn/rows", 64, 512, needs=(WIDE_LOADS,)),
     Rule(ROWS + r"Plane(Norm|Scale|Gradient), ", "ops/nn/planes", 64, needs=VECTORS),
     Rule(ROWS + r"(Moments|PlaneSums), ", "ops/nn/planes", 64, 768, needs=(WIDE_LOADS,)),

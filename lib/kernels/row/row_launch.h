@@ -26,8 +26,13 @@ __device__ __forceinline__ void each_row(const RowArgs& a, const F<T>& f, int th
   }
 }
 
+// Blocks of a multiprocessor where rows are passed: said, so that no register goes to memory for the
+// sake of more. Norms' gradients pass too much for two.
+template <class F> inline constexpr int kPassingBlocks = requires { F::adds_rows; } ? 1 : 2;
+
 template <template <class> class F, class T, int kSlots>
-__global__ void __launch_bounds__(kSlots ? kMostRowThreads : kLongRowThreads)
+__global__ void __launch_bounds__(kSlots ? kMostRowThreads : kLongRowThreads,
+                                  kSlots ? 0 : kPassingBlocks<F<T>>)
     row_kernel(RowArgs a, F<T> f, int threads, bool whole_pieces) {
   if (kSlots || whole_pieces) {  // each its own loop, which knows how it accesses memory
     each_row<F, T, kSlots>(a, f, threads, true);
