@@ -26,8 +26,8 @@ __device__ __forceinline__ void each_row(const RowArgs& a, const F<T>& f, int th
   }
 }
 
-// Blocks of a multiprocessor where rows are passed: said, so that no register goes to memory for the
-// sake of more. Norms' gradients pass too much for two.
+// Blocks of a multiprocessor where rows are passed: said, so that no register goes to memory for
+// the sake of more. Norms' gradients pass too much for two.
 template <class F> inline constexpr int kPassingBlocks = requires { F::adds_rows; } ? 1 : 2;
 
 template <template <class> class F, class T, int kSlots>
