@@ -1,8 +1,8 @@
-"""The rows of op_rows.py in one process: python op_run.py flambeau|torch THREADS SECONDS WORDS
+"""The rows of op_rows.py in one process: python op_run.py flambeau|torch THREADS CLOCK SECONDS WORDS
 
 Prints a line of JSON for each row: its name and the least seconds of a call, over batches of at
-least a millisecond, in this process' own time on one thread and by the clock on more. A row that
-the package cannot run has its error instead of a time.
+least a millisecond. CLOCK is `own`, the process' time, for one thread beside other processes, or
+`wall`. A row that the package cannot run has its error instead of a time.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def least(call, seconds, now):
 
 
 def main():
-    package, threads, seconds, words = sys.argv[1:5]
+    package, threads, clock, seconds, words = sys.argv[1:6]
     torch = importlib.import_module(package)
     torch.set_num_threads(int(threads))
-    now = time.process_time if threads == "1" else time.perf_counter
+    now = time.process_time if clock == "own" else time.perf_counter
     for name, row in ROWS.items():
         if words and not any(word in name.lower() for word in words.lower().split("|")):
             continue

@@ -1,11 +1,12 @@
 """Single ops beside PyTorch and beside what the machine can do: python ops_bench.py [--rounds N]
-[--seconds S] [--threads T] [--only WORDS] [--write]
+[--seconds S] [--threads T] [--speedup] [--only WORDS] [--write]
 
 Every row of op_rows.py, ours and PyTorch's in processes in turn, several rounds over. Times are the
 least of all rounds. The share is that of the bound named, measured by machine.cc in the same run:
 the rate of multiply-adds in registers, or of copies (bytes both ways) or reads of memory as large
 as what the row moves. PyTorch is that of the interpreter named by FLAMBEAU_BENCH_TORCH, else of
-this one. --write keeps the table in results/.
+this one. With --speedup it is ours with T threads (2 unless told) beside ours with one, by the
+clock. --write keeps the table in results/.
 """
 
 from __future__ import annotations
@@ -58,10 +59,11 @@ def bound_of(row: Row, rates: dict[str, float]) -> tuple[str, float] | None:
     return (name, row.amount / rate) if rate else None
 
 
-def run(python: str, package: str, options: argparse.Namespace, env: dict[str, str]) -> dict:
-    arguments = [package, str(options.threads), str(options.seconds), options.only]
+def run(python: str, package: str, options: argparse.Namespace, threads: int, env: dict) -> dict:
+    clock = "own" if threads == 1 and not options.speedup else "wall"
+    arguments = [package, str(threads), clock, str(options.seconds), options.only]
     command = [python, str(HERE / "op_run.py"), *arguments]
-    env = os.environ | {name: str(options.threads) for name in THREADS} | env
+    env = os.environ | {name: str(threads) for name in THREADS} | env
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     if done.returncode:
         raise SystemExit(f"{shlex.join(command)} failed:\n{done.stderr}")
@@ -82,14 +84,16 @@ def line(name: str, ours: float, other: float | None, rates: dict[str, float]) -
     return "| " + " | ".join(cells) + " |"
 
 
-def table(ours: list[dict], others: list[dict], rates: dict[str, float]) -> tuple[str, str]:
+def table(
+    heads: tuple[str, str], ours: list[dict], others: list[dict], rates: dict[str, float]
+) -> tuple[str, str]:
     """The rows, worst first, and a summary."""
     times = {name: (least(ours, name), least(others, name)) for name in ours[0]}
     refused = [f"{n}: {t}" for n, pair in times.items() for t in pair if isinstance(t, str)]
     good = {n: p for n, p in times.items() if not any(isinstance(t, str) for t in p)}
     ratios = {n: other / mine for n, (mine, other) in good.items() if other}
     names = sorted(good, key=lambda name: ratios.get(name, 0))
-    lines = ["| | flambeau | PyTorch | ratio | share of the bound |", "|---|" + "---:|" * 4]
+    lines = [f"| | {' | '.join(heads)} | ratio | share of the bound |", "|---|" + "---:|" * 4]
     lines += [line(name, *good[name], rates) for name in names]
     summary = ""
     if ratios:
@@ -103,21 +107,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Single ops beside PyTorch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.05, help="per row and process")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, help="default: 1, or 2 for --speedup")
+    parser.add_argument("--speedup", action="store_true", help="beside ours with one thread")
     parser.add_argument("--only", default="", help="rows whose name has one of a|b|c")
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     options = parser.parse_args()
-    torch = torch_python()
+    threads = options.threads or (2 if options.speedup else 1)
+    torch = None if options.speedup else torch_python()
     rates, ours, others = machine(), [], []
     for _ in range(options.rounds):
-        ours.append(run(sys.executable, "flambeau", options, library()))
+        ours.append(run(sys.executable, "flambeau", options, threads, library()))
         if torch:
-            others.append(run(torch[0], "torch", options, {}))
-    text, summary = table(ours, others, rates)
+            others.append(run(torch[0], "torch", options, threads, {}))
+        if options.speedup:
+            others.append(run(sys.executable, "flambeau", options, 1, library()))
+    heads = (f"{threads} threads", "one") if options.speedup else ("flambeau", "PyTorch")
+    text, summary = table(heads, ours, others, rates)
     print("\n".join([machine_text(rates), "", text, "", summary]))
     if options.write:
         about = f"Least of {options.rounds} rounds of alternating processes. {machine_text(rates)}"
-        keep("Single ops", "ops", torch and torch[1][0], f"{about} {summary}", text)
+        on = "one thread" if threads == 1 else f"{threads} threads"
+        suffix = "threads" if options.speedup else "ops" + f"-{threads}" * (threads > 1)
+        keep("Single ops", suffix, torch and torch[1][0], f"{about} {summary}", text, on)
 
 
 if __name__ == "__main__":

@@ -146,13 +146,16 @@ def amd_generation(family: int, model: int) -> str:
     return {23: "Zen 2" if model >= 0x30 else "Zen", 26: "Zen 5"}.get(family, "")
 
 
-def keep(title: str, suffix: str, version: str | None, about: str, text: str) -> None:
+def keep(
+    title: str, suffix: str, version: str | None, about: str, text: str, threads: str = "one thread"
+) -> None:
     """Writes a table to results/, with the machine, the versions and the date above it."""
     name = processor()
+    beside = f"PyTorch {version}; " if version else ""
     head = (
-        f"# {title} on {name}, one thread\n\n"
-        f"{datetime.date.today()}; PyTorch {version or 'not found'}; Python "
-        f"{platform.python_version()}; {platform.system()}. {about}\n\n"
+        f"# {title} on {name}, {threads}\n\n"
+        f"{datetime.date.today()}; {beside}Python {platform.python_version()}; "
+        f"{platform.system()}. {about}\n\n"
     )
     path = HERE / "results" / f"{name.lower().replace(' ', '-')}-{suffix}.md"
     path.parent.mkdir(exist_ok=True)
