@@ -49,12 +49,16 @@ def _failed(f: Function, code: str) -> str:
 
 
 def _checks(f: Function) -> list[str]:
-    """NULL operands: failures propagate, and functions that cannot fail return zero."""
+    """NULL operands and counts that no list has: failures propagate, and functions that cannot fail
+    return zero."""
     counted = cpp.lists(f)
     result = _NULL_RESULT[f.result["kind"]]
     lines = []
     for p in f.c_params:
         if p.name in counted:
+            refused = f'uncountable("{f.name}", "{p.name}", n_{p.name})'
+            left = _failed(f, refused) if f.raises else f"return{' ' + result if result else ''};"
+            lines.append(f"  if (is_beyond_memory({p.name}, n_{p.name})) {left}")
             entries = p.kind in ("tensors", "strings") and not p.null_entries
             condition = f"has_null({p.name}, n_{p.name})" if entries else f"!{p.name} && n_{p.name}"
             what = f"{p.name} or an entry of it" if entries else p.name

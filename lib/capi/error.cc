@@ -175,6 +175,16 @@ flam_status null_operand(const char* function, const char* argument) noexcept {
   }
 }
 
+flam_status uncountable(const char* function, const char* list, size_t n) noexcept {
+  try {
+    throw Error(Code::invalid_argument,
+                cat_text(function, ": the count of ", list, " is ", n, ", more than memory holds"),
+                "a negative number becomes such a count");
+  } catch (...) {
+    return record_exception(function);
+  }
+}
+
 flam_status out_of_memory(const char* function) noexcept {
   try {
     throw std::bad_alloc();

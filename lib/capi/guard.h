@@ -35,6 +35,7 @@ flam_status record_exception(const char* function, const Arguments& given = {}) 
 // A NULL where a handle is needed: the pending error's code, or a new error that names the
 // argument.
 flam_status null_operand(const char* function, const char* argument) noexcept;
+flam_status uncountable(const char* function, const char* list, size_t n) noexcept;
 flam_status out_of_memory(const char* function) noexcept;
 
 // ---- handles ----------------------------------------------------------------------------------
@@ -179,9 +180,14 @@ inline TensorsView as_tensors(const flam_tensor* const* handles, size_t n) {
 inline TensorsView as_tensors(flam_tensor* const* handles, size_t n) {
   return {reinterpret_cast<const Tensor*>(handles), n};
 }
+// Whether a list cannot lie in memory: its count was a negative number, or was never set.
+template <class T> bool is_beyond_memory(const T*, size_t n) {
+  return n > size_t(PTRDIFF_MAX) / sizeof(T);
+}
 // Whether a list or one of its entries is NULL. An empty list may be.
 template <class T> bool has_null(T* const* list, size_t n) {
   if (!list) return n != 0;
+  if (is_beyond_memory(list, n)) return false;
   for (size_t i = 0; i < n; ++i) {
     if (!list[i]) return true;
   }

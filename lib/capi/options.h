@@ -74,12 +74,19 @@ template <class T> void check_count(const char* name, const T* list, size_t n) {
         " is set and its count is 0; set both, or neither for the default");
 }
 
+template <class T> void check_held(const char* name, const T* list, size_t n) {
+  check(!is_beyond_memory(list, n), Code::invalid_argument, name, " has a count of ", n,
+        ", more than memory holds");
+}
+
 template <class T> void check_list(const char* name, const T* list, size_t n) {
+  check_held(name, list, n);
   check(list || n == 0, Code::invalid_argument, name, " is NULL and its count is ", n);
 }
 
 // The same of handles or texts whose entries are none of them NULL.
 template <class T> void check_entries(const char* name, T* const* list, size_t n) {
+  check_held(name, list, n);
   check(!has_null(list, n), Code::invalid_argument, name, " or an entry of it is NULL");
 }
 

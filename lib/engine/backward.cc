@@ -205,6 +205,7 @@ Tensor conform(Tensor g, DimsView sizes, Dtype dtype, const char* op) {
           " was expected");
     g = ops::sum_to(g, sizes);
   }
+  if (is_complex(g.dtype()) && !is_complex(dtype)) g = ops::real(g);
   return g.dtype() == dtype ? g : ops::to_dtype(g, dtype);
 }
 

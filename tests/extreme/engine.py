@@ -314,6 +314,7 @@ class Engine:
             entry = base.keep[1][0] if base.keep and base.keep[1] else specials[1]
             lists += [values.handles([t]) for t in specials]
             lists += [values.handles([entry, t]) for t in specials]
+            lists += [values.handles([entry], n) for n in (values.SIZE_MAX, 2**60)]
             return lists + [values.handles(e) for e in ([NULL, entry], [entry] * 70, [NULL] * 3)]
         if s.family == "handle":
             return [NULL]

@@ -68,9 +68,10 @@ def null_list(count: int) -> Value:
     return Value(f"(NULL, {count})", (ctypes.c_void_p(None), ctypes.c_size_t(count)))
 
 
-def handles(entries: list[Value]) -> Value:
+def handles(entries: list[Value], count: int | None = None) -> Value:
     block = (ctypes.c_void_p * max(len(entries), 1))(*(e.arguments[0] for e in entries))
-    arguments = (ctypes.c_void_p(ctypes.addressof(block)), ctypes.c_size_t(len(entries)))
+    n = len(entries) if count is None else count
+    arguments = (ctypes.c_void_p(ctypes.addressof(block)), ctypes.c_size_t(n))
     return Value(f"[{', '.join(e.text for e in entries)}]", arguments, (block, entries))
 
 
@@ -165,6 +166,7 @@ def extreme(slot: Slot, record: Record) -> list[Value]:
         if slot.bare == "char":
             return [
                 *empty,
+                array("char", [b"a"], SIZE_MAX),
                 array("char", [None]),
                 array("char", [b"a", None]),
                 array("char", TEXTS),
@@ -172,5 +174,6 @@ def extreme(slot: Slot, record: Record) -> list[Value]:
         ones = [[v] for v in numbers]
         twos = [[v, w] for v in numbers[-4:] for w in (1, *numbers[-2:])]
         longer = [[v] * n for v in (1, numbers[-4], numbers[-1]) for n in (3, 4, 6, 70)]
-        return empty + [array(slot.bare, e) for e in ones + twos + longer]
+        counts = [array(slot.bare, [1], n) for n in (SIZE_MAX, 2**63 // ctypes.sizeof(kind))]
+        return empty + counts + [array(slot.bare, e) for e in ones + twos + longer]
     return [NULL]

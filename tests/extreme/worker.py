@@ -36,7 +36,7 @@ GENERAL = ("OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "DEVICE_LOST", "CALLBAC
 IN_GENERAL = {
     "INVALID_ARGUMENT": re.compile(
         r" is NULL|struct_size|there is no \w+ of (number|code)|reduction; use|no device is given"
-        "|: reserved is|its count is 0|has no function `"
+        "|: reserved is|its count is 0|more than memory holds|has no function `"
     ),
     "SHAPE": re.compile(" overflowed with sizes=|possible overflow|negative dimension -"),
     "UNSUPPORTED": re.compile("the derivative of|is unsupported for complex"),

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <set>
 
@@ -18,36 +17,13 @@
 #include "kernels/random/random.h"
 #include "kernels/report/report.h"
 #include "ops/nn/rows.h"
-#include "tensors.h"
+#include "simulated.h"
 #include "tests/harness/cuda_on_cpu/grid.h"
 
 namespace flambeau {
 namespace {
 
-// Before anything asks for devices.
-const bool kAsked = setenv("FLAMBEAU_SIM", "devices=1,kernels=emu", 0) == 0;
-const Device kSim{DeviceType::sim, 0};
-
-Tensor there(const Tensor& t) {
-  const Tensor on = empty(t.sizes(), t.dtype(), kSim);
-  copy_bytes(on.data(), kSim, t.data(), kCpu, t.nbytes(), false);
-  return on;
-}
-Tensor back(const Tensor& t) {
-  const Tensor here = empty(t.sizes(), t.dtype(), kCpu);
-  copy_bytes(here.data(), kCpu, t.data(), kSim, t.nbytes(), false);
-  return here;
-}
-
-class Emulated : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(kAsked);
-    if (!is_available(DeviceType::sim) || !kSum.cells[int(KernelColumn::emu)][int(Dtype::f32)]) {
-      GTEST_SKIP() << "no emulated kernels in this build";
-    }
-  }
-};
+using Emulated = Simulated;
 
 void expect_near(const Tensor& got, const Tensor& want, double tolerance) {
   const std::vector<float> g = values_of<float>(got), w = values_of<float>(want);

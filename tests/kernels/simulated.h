@@ -11,8 +11,8 @@
 
 namespace flambeau {
 
-// Before anything asks for devices.
-inline const bool kAsked = setenv("FLAMBEAU_SIM", "devices=1,kernels=emu", 0) == 0;
+// Before anything asks for devices, and whatever the environment asks for.
+inline const bool kAsked = setenv("FLAMBEAU_SIM", "devices=1,kernels=emu", 1) == 0;
 inline const Device kSim{DeviceType::sim, 0};
 
 inline Tensor there(const Tensor& t) {

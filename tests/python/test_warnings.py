@@ -20,6 +20,8 @@ def _rows():
     return torch.arange(12.0).reshape(6, 2).t()
 
 
+_COMPLEX = torch.tensor([1 + 2j] * 3)
+
 # (words, call on a target, target): what PyTorch warns of in its own engine
 CALLS = [
     ("was resized since it had shape", lambda t: torch.add(torch.ones(6), 1, out=t), _out),
@@ -55,7 +57,14 @@ CALLS = [
     ),
     ("boundary tensor is non-contiguous", lambda t: torch.searchsorted(t, torch.ones(2, 3)), _rows),
     ("input value tensor is non-", lambda t: torch.searchsorted(t.contiguous(), t), _rows),
-    ("requires_grad=True to a scalar", lambda t: float(t.requires_grad_()[0]), _out),
+    (
+        "requires_grad=True to a scalar",
+        lambda t: torch.enable_grad()(lambda: float(t.requires_grad_()[0]))(),
+        _out,
+    ),
+    ("discards the imaginary part", lambda t: t.copy_(_COMPLEX), _out),
+    ("discards the imaginary part", lambda t: _COMPLEX.to(t.dtype), _out),
+    ("discards the imaginary part", lambda t: t.__setitem__(0, _COMPLEX[0]), _out),
     ("std.*: degrees of freedom is <= 0", lambda t: t[:1].std(), _out),
     ("var.*: degrees of freedom is <= 0", lambda t: torch.var_mean(t, 0, correction=3), _out),
 ]
@@ -166,7 +175,7 @@ def test_grids_say_what_their_corners_are():
 
 
 def test_what_is_told_once_is_told_once():
-    call, target = CALLS[-4][1], _rows()
+    call, target = next(c for words, c, _ in CALLS if words.startswith("input value")), _rows()
     torch.set_warn_always(True)
     with pytest.warns(UserWarning):
         call(target)
@@ -174,6 +183,17 @@ def test_what_is_told_once_is_told_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         call(target)
+
+
+def test_numbers_and_casts_that_lose_nothing_do_not_warn():
+    x = torch.ones((), requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with torch.no_grad():
+            assert float(x) == 1 and complex(x) == 1
+        assert _COMPLEX.bool().all() and _COMPLEX.to(torch.complex128).equal(_COMPLEX)
+        (x * _COMPLEX).sum().abs().backward()  # a real leaf takes the real part
+        assert x.grad.dtype == torch.float32
 
 
 def test_results_are_those_without_the_warning():

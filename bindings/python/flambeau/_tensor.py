@@ -87,7 +87,7 @@ def _number(tensor, loses, warns=False):
     it `loses` a fraction or a gradient."""
     if loses and _for_a_call(sys._getframe(1)):
         raise TypeError("the tensor is no number for an argument")
-    if loses and warns:
+    if loses and warns and _fast.flam_grad_enabled():
         _deprecated.warn_once(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
             "behavior. Call detach() first."

@@ -1,6 +1,7 @@
 // Copies: within a device with conversion, and between devices, where bytes travel in one dense run
 // and conversion happens on the side it comes from.
 #include "base/error.h"
+#include "base/warning.h"
 #include "ops/call.h"
 #include "ops/ops.h"
 
@@ -34,6 +35,14 @@ void copy_data(const Tensor& dst, const Tensor& src, bool non_blocking) {
   copy_bytes(landing.data(), dst.device(), staged.data(), src.device(), landing.nbytes(),
              non_blocking && ready && landing.is_same(dst));
   if (!landing.is_same(dst)) run_cast(dst, landing);
+}
+
+void tell_of_lost_parts(Dtype from, Dtype to) {
+  if (!is_complex(from) || is_complex(to) || to == Dtype::boolean) [[likely]]
+    return;
+  static ToldOnce told;
+  told.warn("Casting complex values to real discards the imaginary part; real() takes the real "
+            "part without a warning");
 }
 
 struct CopyBackward {
@@ -74,6 +83,7 @@ Tensor copy_(const Tensor& dst, const Tensor& src, bool non_blocking) {
   check(broadcasts_to(src.sizes(), dst.sizes()), Code::shape, "copy_: source of shape ",
         ShapeText{src.sizes()}, " does not broadcast to the destination's ",
         ShapeText{dst.sizes()});
+  tell_of_lost_parts(src.dtype(), dst.dtype());
   Destination to(dst, kCopyOp, Destination::inplace);
   Call c{kCopyOp.to(to), {dst, src}, Devices::any};
   // Memory that may overlap: the source is read whole before the destination changes.
@@ -99,6 +109,7 @@ Tensor to(const Tensor& x, Device device, Dtype dtype, bool non_blocking, bool c
   const Device target = device ? resolve(device) : x.device();
   const Dtype type = dtype == Dtype::none ? x.dtype() : dtype;
   if (target == x.device() && type == x.dtype() && !copy) return x;
+  tell_of_lost_parts(x.dtype(), type);
   return converted(op::to, x, type, target, non_blocking);
 }
 
