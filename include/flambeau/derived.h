@@ -416,6 +416,9 @@ FLAM_DEFINE_INIT(flam_module_to_options, FLAM_MODULE_TO_OPTIONS_INIT)
 #define FLAM_BATCH_NORM_OPTIONS_INIT {sizeof(flam_batch_norm_options), 0, 0.1, 1e-5}
 FLAM_DEFINE_INIT(flam_batch_norm_options, FLAM_BATCH_NORM_OPTIONS_INIT)
 
+#define FLAM_BATCH_NORM_TRACKED_OPTIONS_INIT {sizeof(flam_batch_norm_tracked_options), 0.1, 1e-5}
+FLAM_DEFINE_INIT(flam_batch_norm_tracked_options, FLAM_BATCH_NORM_TRACKED_OPTIONS_INIT)
+
 #define FLAM_INSTANCE_NORM_OPTIONS_INIT {sizeof(flam_instance_norm_options), 1, 0.1, 1e-5}
 FLAM_DEFINE_INIT(flam_instance_norm_options, FLAM_INSTANCE_NORM_OPTIONS_INIT)
 

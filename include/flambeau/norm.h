@@ -42,6 +42,38 @@ FLAM_API flam_tensor *flam_batch_norm(
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
     const flam_batch_norm_options *options);
 
+/** Options of `flam_batch_norm_tracked`. */
+typedef struct flam_batch_norm_tracked_options {
+  size_t struct_size; /**< sizeof(flam_batch_norm_tracked_options) */
+  /** share of the batch in the running statistics; default 0.1 */
+  double momentum FLAM_DEFAULT(0.1);
+  double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
+} flam_batch_norm_tracked_options;
+
+/** Batch normalisation in training which counts its batches, as a layer does.
+ *
+ * What `flam_batch_norm` gives in training, and `num_batches_tracked` is one more; on a GPU that
+ * takes no launch of its own.
+ *
+ * - `input`: [n, c, ...], floating point.
+ * - `num_batches_tracked`: [], int64, one more afterwards.
+ * - `running_mean`: [c], updated; default none.
+ * - `running_var`: [c], updated with the unbiased variance; default none.
+ * - `weight`: [c]; default none, for 1.
+ * - `bias`: [c]; default none, for 0.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or there is one value per channel;
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
+ */
+FLAM_API flam_tensor *flam_batch_norm_tracked(
+    const flam_tensor *input, flam_tensor *num_batches_tracked,
+    FLAM_NULLABLE flam_tensor *running_mean FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE flam_tensor *running_var FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+    const flam_batch_norm_tracked_options *options);
+
 /** Layer normalisation over the last dimensions, `(x - mean) / sqrt(var + eps) * weight + bias`.
  *
  * - `input`: [..., shape of `normalized_shape`], floating point.

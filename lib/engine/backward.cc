@@ -19,9 +19,11 @@
 #include "engine/node_scope.h"
 #include "engine/pass_time.h"
 #include "graph/hook_kinds.h"
+#include "graph/masked_gradient.h"
 #include "graph/mode.h"
 #include "graph/receiver.h"
 #include "graph/saved_hooks.h"
+#include "ops/elementwise/relu_gradient.h"
 #include "ops/ops.h"
 #include "ops/read.h"
 #include "tensor/order.h"
@@ -35,12 +37,13 @@ struct Task {
   int waiting = 0;  // users that have not delivered
   bool needed = true;
   bool served = false;           // its function was done by the node that made its gradient
+  Saved mask;                    // what a ReLU has left to be masked in its gradient
   Tensors grads;                 // by output number; a leaf has one
   SmallVector<int, 1> captures;  // indices of gradients() inputs that this node's outputs are
   SmallVector<uint32_t, 1> capture_nr;
 };
 
-class Walk final : public Receivers {
+class Walk final : public Receivers, public Masks {
  public:
   Walk(bool retain_graph, bool create_graph, bool accumulate)
       : retain_(retain_graph), create_(create_graph), accumulate_(accumulate) {}
@@ -54,6 +57,10 @@ class Walk final : public Receivers {
   void served(size_t i) override { task(running_->next[i]).served = true; }
   Tensor gathered(size_t i) override;
   void added(size_t i) override { gathered_for(running_->next[i]) = Tensor(); }
+  bool leave(const Tensor& dy, const Tensor& y) override;
+  Tensor mask() const override {
+    return mask_.defined() && current_node == running_ ? mask_.get() : Tensor();
+  }
   void add_after(std::function<void()> f) { after_.push_back(std::move(f)); }
   Walk* outer = nullptr;  // the pass whose function began this one
   Tensors captured;
@@ -61,6 +68,8 @@ class Walk final : public Receivers {
  private:
   Task& task(const Edge& e);
   Tensor& gathered_for(const Edge& e) { return task(e).grads[e.nr]; }
+  bool is_alone(const Edge& e);
+  bool takes_mask(const Edge& e, const Tensor& dy);
   // `maker`: the node that made the gradient; null for the caller.
   void deliver(const Edge& e, Tensor grad, const Node* maker);
   void run_all();
@@ -74,6 +83,7 @@ class Walk final : public Receivers {
 
   bool retain_, create_, accumulate_, limited_ = false;
   const Node* running_ = nullptr;  // whose function runs
+  Saved mask_, left_;              // of its gradient, and what it leaves to those it gives one
   UnpackedValues unpacked_;
   UsedStreams used_;
   std::unordered_map<const void*, Task> tasks_;
@@ -328,6 +338,11 @@ bool is_watched(const Node& node) {
   return !node.hooks.empty() || !node.retained.empty() || node.node_hooks;
 }
 
+MaskedNode::Takes takes_of(const Node& node, const Tensor& dy) {
+  const auto* const masked = dynamic_cast<const MaskedNode*>(&node);
+  return masked ? masked->takes_mask(dy) : MaskedNode::Takes::no;
+}
+
 // Hooks see a node's incoming gradients and replace them; what was asked for is kept.
 void Walk::show(const Task& t, Tensors& dy, const NodeScope& scope) {
   const Node& node = *t.edge.node;
@@ -365,6 +380,8 @@ Tensors Walk::apply(const Task& t, Tensors& dy, bool onward) {
                                      : 0);
   Tensors dx;
   if (onward) dx = t.served ? Tensors(dy) : node.apply(dy);
+  if (mask_.defined() && takes_of(node, dy[0]) == MaskedNode::Takes::passes_on)
+    left_ = mask_.copy();
   if (detect_anomaly) refuse_nan(node, dx);
   if (!unpacked_.entries.empty()) unpacked_.entries.clear();
   dx.resize(node.next.size());
@@ -400,8 +417,14 @@ void Walk::run_node(Task& t) {
   Tensors dy = std::move(t.grads), dx;
   bool any = false, onward = accumulate_ && !limited_;
   for (const Edge& e : node->next) onward |= e && task(e).needed;
+  mask_ = std::move(t.mask);
+  left_ = Saved();
   {
     const NodeScope scope(*node, used_);
+    if (mask_.defined() && is_watched(*node)) {  // since the ReLU ran
+      dy[0] = ops::relu_gradient(dy[0], mask_);
+      mask_ = Saved();
+    }
     if (t.needed) show(t, dy, scope);
     for (const Tensor& g : dy) any |= g.defined();
     if (any && t.needed && (onward || accumulate_)) dx = apply(t, dy, onward);
@@ -410,8 +433,14 @@ void Walk::run_node(Task& t) {
   // A node that made what grad() asks for, and has no other to go on to, keeps what it saved.
   if (!retain_ && t.needed && (onward || accumulate_)) node->release_saved();
   dy.clear();
-  for (size_t i = 0; i < dx.size(); ++i)
-    if (const Edge& e = node->next[i]) deliver(e, std::move(dx[i]), node.get());
+  const Saved left = std::move(left_);
+  mask_ = Saved();
+  for (size_t i = 0; i < dx.size(); ++i) {
+    const Edge& e = node->next[i];
+    if (!e) continue;
+    if (left.defined() && dx[i]) task(e).mask = left.copy();
+    deliver(e, std::move(dx[i]), node.get());
+  }
 }
 
 bool Walk::reaches(const Tensor& t) const {
@@ -420,13 +449,39 @@ bool Walk::reaches(const Tensor& t) const {
   return e && it != tasks_.end() && it->second.needed;
 }
 
+// Whether a node's only gradient is still to come, and nobody but the node will see it.
+bool Walk::is_alone(const Edge& e) {
+  if (!e.node || is_watched(*e.node)) return false;
+  const Task& t = task(e);
+  return t.needed && e.node->outputs.size() == 1 && t.waiting == 1 && !t.grads[0] &&
+         t.captures.empty();
+}
+
 Node* Walk::only(size_t i) {
   if (!running_ || current_node != running_ || create_ || detect_anomaly) return nullptr;
   const Edge& e = running_->next[i];
-  if (!e.node || running_->node_hooks || is_watched(*e.node)) return nullptr;
-  const Task& t = task(e);
-  const bool alone = e.node->outputs.size() == 1 && t.waiting == 1 && !t.grads[0];
-  return t.needed && alone && t.captures.empty() ? e.node.get() : nullptr;
+  return !running_->node_hooks && is_alone(e) ? e.node.get() : nullptr;
+}
+
+// Whether all who will get the gradient, as it is and where it is, mask it.
+bool Walk::takes_mask(const Edge& e, const Tensor& dy) {
+  if (!is_alone(e)) return false;
+  const OutputMeta &own = e.node->outputs[0], &maker = running_->outputs[0];
+  const bool alike = std::ranges::equal(own.sizes, dy.sizes()) && own.dtype == dy.dtype() &&
+                     own.device == maker.device && own.stream == maker.stream;
+  const MaskedNode::Takes takes = alike ? takes_of(*e.node, dy) : MaskedNode::Takes::no;
+  if (takes != MaskedNode::Takes::passes_on) return takes == MaskedNode::Takes::drops;
+  return std::ranges::all_of(e.node->next, [&](const Edge& next) {
+    return !next || !task(next).needed || takes_mask(next, dy);
+  });
+}
+
+bool Walk::leave(const Tensor& dy, const Tensor& y) {
+  if (!running_ || current_node != running_ || create_ || detect_anomaly) return false;
+  const bool alike = dy.dtype() == y.dtype() && std::ranges::equal(dy.sizes(), y.sizes());
+  if (!alike || running_->node_hooks || !takes_mask(running_->next[0], dy)) return false;
+  left_ = Saved(alias(y), y.version());
+  return true;
 }
 
 Tensor Walk::gathered(size_t i) {

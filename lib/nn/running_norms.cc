@@ -40,11 +40,14 @@ class BatchNorm final : public RunningNorm {
   BatchNorm(int64_t features, int64_t spatial, const BatchNormOptions& o)
       : RunningNorm("BatchNorm", features, spatial, o) {}
   Tensor forward(TensorsView inputs) override {
-    if (training && o_.track_running_stats)
-      ops::add_(buffer("num_batches_tracked"), wrapped_number(int64_t{1}));
-    return ops::batch_norm(only(*this, inputs), buffer_or_none("running_mean"),
-                           buffer_or_none("running_var"), parameter_or_none("weight"),
-                           parameter_or_none("bias"), of_input(), o_.momentum, o_.eps);
+    const Tensor& x = only(*this, inputs);
+    const Tensor mean = buffer_or_none("running_mean"), var = buffer_or_none("running_var");
+    const Tensor weight = parameter_or_none("weight"), bias = parameter_or_none("bias");
+    if (training && o_.track_running_stats) {
+      return ops::batch_norm_tracked(x, buffer("num_batches_tracked"), mean, var, weight, bias,
+                                     o_.momentum, o_.eps);
+    }
+    return ops::batch_norm(x, mean, var, weight, bias, of_input(), o_.momentum, o_.eps);
   }
   bool joins(Epilogue& e) const override {
     const Tensor mean = buffer_or_none("running_mean"), var = buffer_or_none("running_var");

@@ -20,6 +20,7 @@ TENSOR = r"HG?MMA\b"  # f16 and bf16
 FMA = r"FFMA\b"
 MATRICES = r"LDSM\b"
 COPIES = r"LDGSTS\S*\.128\b"  # to shared memory past the registers
+WORD_COPIES = r"LDGSTS\b"
 WIDE_SHARED = r"LDS\S*\.128\b"
 WIDE_LOADS = r"LDG\S*\.128\b"
 WIDE_STORES = r"STG\S*\.128\b"
@@ -41,7 +42,7 @@ class Rule:
 
 
 CONV, FOLD = "kernels/conv/conv", "kernels/fold/fold"
-DIRECT = "kernels/conv/conv_direct"
+DIRECT, IN_PLANES = "kernels/conv/conv_direct", "kernels/conv/conv_product_planes"
 CHUNKS, ELEMENTS = r"\bmap_chunks_kernel<\S*::", r"\bmap_elements_kernel<\S*::"
 PRODUCT, OF = r"\bconv_product_kernel<", r"\S*ConvResult\)"
 MMA, WIDE = (TENSOR, MATRICES, COPIES), (WIDE_STORES,)
@@ -65,6 +66,7 @@ RULES = (
         needs=(WIDE_ACCESS,),
     ),
     Rule(r"\btranspose_kernel<", "kernels/map/cast", registers=40, shared=17000, needs=VECTORS),
+    Rule(r"\bcopy_list_kernel<", "kernels/map/copy_list", 40, shared=17000, needs=VECTORS),
     Rule(r"\bjoin_kernel\b", "kernels/map/join", registers=32, needs=VECTORS),
     # One thread of a block makes powers of doubles.
     Rule(
@@ -107,11 +109,14 @@ RULES = (
     # Two blocks of 256 threads a multiprocessor, which hold a row and its share of the sums.
     Rule(r"\bheld_sums_kernel<", "ops/nn/rows", 128, 8704, needs=VECTORS),
     Rule(r"\bheld_join_kernel<", "ops/nn/rows", 64, needs=(WIDE_LOADS,)),
-    # Two blocks of halves a multiprocessor; the gradient by the weight (2) writes f32 parts.
+    # Two blocks of halves a multiprocessor; the gradient by the weight (2) is written by elements,
+    # and the last block of a tile is found by a word in shared memory.
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}[01],", CONV, registers=128, needs=WIDE, main=MMA),
-    Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, registers=128, main=MMA),
-    Rule(rf"{PRODUCT}float, ", CONV, registers=255, main=(FMA, WIDE_SHARED, COPIES)),
+    Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, 128, 16, main=MMA),
+    Rule(rf"{PRODUCT}float, ", CONV, 255, 16, main=(FMA, WIDE_SHARED, COPIES)),
+    Rule(rf"{PRODUCT}float, ", IN_PLANES, 255, 16, main=(FMA, WIDE_SHARED, WORD_COPIES)),
     Rule(r"\bconv_parts_kernel<", CONV, registers=40),
+    Rule(r"\bconv_parts_kernel<", IN_PLANES, registers=40),
     # Vectors of channels: of a run's four outputs 32 sums in registers.
     Rule(
         r"\bconv_direct_kernel<\S+, [48], ",

@@ -3,6 +3,7 @@
 // bits are the same in every order of threads and blocks; memory is read and written as often as
 // their launches say.
 #include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "ops/nn/channels.h"
@@ -91,7 +92,7 @@ template <class T> Normed<T> run(Normed<T> n, bool training) {
   const Tensor mean = empty(c, Dtype::f32, kSim), rstd = empty(c, Dtype::f32, kSim),
                dw = empty(c, Dtype::f32, kSim), db = empty(c, Dtype::f32, kSim);
   const Tensor y = ops::norm_by_channel(x, norm, mean, rstd);
-  ops::norm_backward_by_channel({dx, dw, db}, dy, x, norm.weight, mean, rstd, training);
+  ops::norm_backward_by_channel({dx, dw, db}, dy, {}, x, norm.weight, mean, rstd, training);
   n.y = as_it_lies<T>(y);
   n.dx = as_it_lies<T>(dx);
   n.mean = as_it_lies<float>(mean);
@@ -216,10 +217,98 @@ TEST_F(ChannelsOnDevice, NothingNeedsToBeThere) {
                  db = empty(c, Dtype::f32, kSim);
     const ChannelNorm norm{{}, {}, {}, {}, true, kMomentum, kEps};
     EXPECT_EQ(as_it_lies<float>(ops::norm_by_channel(x, norm, mean, rstd)), want.y);
-    ops::norm_backward_by_channel({dx, {}, {}}, dy, x, {}, mean, rstd, true);
+    ops::norm_backward_by_channel({dx, {}, {}}, dy, {}, x, {}, mean, rstd, true);
     EXPECT_EQ(as_it_lies<float>(dx), want.dx);
-    ops::norm_backward_by_channel({{}, {}, db}, dy, x, {}, mean, rstd, true);
+    ops::norm_backward_by_channel({{}, {}, db}, dy, {}, x, {}, mean, rstd, true);
     EXPECT_EQ(as_it_lies<float>(db), want.db);
+  }
+}
+
+// What a ReLU would have made 0 before, its kernel's slope at every kind of number included.
+template <class T> void expect_masked(const Shape& s) {
+  const Normed<T> n(s);
+  std::vector<T> mask = drawn<T>(s.numel(), -1, 1, 7), masked = n.dy;
+  const T kinds[] = {T(0), T(-0.0), T(std::nan("")), T(INFINITY), T(-INFINITY)};
+  for (size_t i = 0; i < mask.size(); i += 3) mask[i] = kinds[i / 3 % std::size(kinds)];
+  for (size_t i = 0; i < mask.size(); ++i)
+    if (double(mask[i]) <= 0) masked[i] = T(0);
+  const Dims c{s.channels};
+  using V = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const auto numbers = [](const std::vector<float>& v) {
+    return there(tensor_of(std::vector<V>(v.begin(), v.end())));
+  };
+  const Tensor x = on_device(n.x, s), weight = numbers(n.weight), mean = numbers(n.running_mean),
+               rstd = numbers(n.running_var);
+  for (const bool training : {true, false}) {
+    std::vector<T> dx[2];
+    std::vector<V> dw[2], db[2];
+    for (const int by : {0, 1}) {
+      const Tensor dy = on_device(by ? masked : n.dy, s), to = on_device(n.x, s),
+                   y = by ? Tensor() : on_device(mask, s);
+      const Tensor w = empty(c, dtype_of<V>, kSim), b = empty(c, dtype_of<V>, kSim);
+      ops::norm_backward_by_channel({to, w, b}, dy, y, x, weight, mean, rstd, training);
+      dx[by] = as_it_lies<T>(to);
+      dw[by] = as_it_lies<V>(w);
+      db[by] = as_it_lies<V>(b);
+    }
+    EXPECT_EQ(std::memcmp(dx[0].data(), dx[1].data(), dx[0].size() * sizeof(T)), 0);
+    EXPECT_EQ(dw[0], dw[1]);
+    EXPECT_EQ(db[0], db[1]);
+  }
+}
+
+TEST_F(ChannelsOnDevice, AMaskDropsAsARelusGradientDoes) {
+  for (const Shape& s : kShapes) {
+    if (s.numel() > 20000) continue;
+    expect_masked<float>(s);
+    expect_masked<double>(s);
+    expect_masked<BFloat16>(s);
+    expect_masked<Half>(s);
+  }
+}
+
+// Slopes that are one number in each plane, or one in all, are read where they are.
+template <class T> void expect_still(const Shape& s, const Dims& strides) {
+  const Normed<T> n(s);
+  const Tensor x = on_device(n.x, s), mask = on_device(n.dy, s);
+  const Tensor mean = there(tensor_of(n.running_mean)), rstd = there(tensor_of(n.running_var));
+  const Tensor still = alias(there(tensor_of(n.dy)), s.sizes(), strides, 0);
+  ASSERT_TRUE(ops::reads_slopes(still, x));
+  std::vector<T> spread;
+  for (int64_t i = 0; i < s.images; ++i) {
+    for (int64_t c = 0; c < s.channels; ++c)
+      spread.insert(spread.end(), size_t(s.plane), n.dy[size_t(i * strides[0] + c * strides[1])]);
+  }
+  std::vector<T> dx[2];
+  std::vector<float> db[2];
+  for (const int by : {0, 1}) {
+    const Tensor to = on_device(n.x, s), b = empty(Dims{s.channels}, Dtype::f32, kSim);
+    const Tensor dy = by ? on_device(spread, s) : still;
+    ops::norm_backward_by_channel({to, {}, b}, dy, mask, x, {}, mean, rstd, true);
+    dx[by] = as_it_lies<T>(to);
+    db[by] = as_it_lies<float>(b);
+  }
+  EXPECT_EQ(std::memcmp(dx[0].data(), dx[1].data(), dx[0].size() * sizeof(T)), 0);
+  EXPECT_EQ(db[0], db[1]);
+}
+
+TEST_F(ChannelsOnDevice, SlopesMayStandStillInEachPlane) {
+  for (const Shape& s : {Shape{2, 3, 8}, Shape{3, 2, 7}, Shape{2, 5, 4096}, Shape{3, 2, 9001}}) {
+    for (const Dims& strides : {Dims{s.channels, 1, 0}, Dims{1, 2, 0}, Dims{0, 0, 0}}) {
+      expect_still<float>(s, strides);
+      expect_still<BFloat16>(s, strides);
+    }
+  }
+}
+
+TEST_F(ChannelsOnDevice, ALaunchCountsItsBatchOnce) {
+  for (const Shape& s : {Shape{2, 3, 40}, Shape{2, 2, 20001}, Shape{5000, 8, 1}}) {
+    const Normed<float> n(s);
+    const Tensor x = on_device(n.x, s), batches = there(tensor_of(std::vector<int64_t>{41}));
+    const Dims c{s.channels};
+    const Tensor mean = empty(c, Dtype::f32, kSim), rstd = empty(c, Dtype::f32, kSim);
+    ops::norm_by_channel(x, {{}, {}, {}, {}, true, kMomentum, kEps, batches}, mean, rstd);
+    EXPECT_EQ(values_of<int64_t>(back(batches)), std::vector<int64_t>{42});
   }
 }
 
@@ -254,10 +343,14 @@ TEST_F(ChannelsOnDevice, LaunchesMoveWhatTheyTakeAndNoMore) {
       expect_moved((held ? 2 : 3) * bytes, held ? 1 : 2,
                    [&] { ops::norm_by_channel(x, norm, mean, rstd); });
       expect_moved((held ? 3 : 5) * bytes, held ? 1 : 2, [&] {
-        ops::norm_backward_by_channel({dx, dw, db}, dy, x, norm.weight, mean, rstd, true);
+        ops::norm_backward_by_channel({dx, dw, db}, dy, {}, x, norm.weight, mean, rstd, true);
+      });
+      const Tensor mask = empty_like(x);
+      expect_moved((held ? 4 : 7) * bytes, held ? 1 : 2, [&] {
+        ops::norm_backward_by_channel({dx, dw, db}, dy, mask, x, norm.weight, mean, rstd, true);
       });
       expect_moved(2 * bytes, 1, [&] {
-        ops::norm_backward_by_channel({dx, {}, {}}, dy, x, norm.weight, mean, rstd, false);
+        ops::norm_backward_by_channel({dx, {}, {}}, dy, {}, x, norm.weight, mean, rstd, false);
       });
       norm.training = false;
       expect_moved(2 * bytes, 1, [&] { ops::norm_by_channel(x, norm, {}, {}); });

@@ -13,7 +13,9 @@
 #include "base/thread_pool.h"
 #include "kernels/conv/conv_direct.h"
 #include "kernels/conv/conv_product.h"
+#include "kernels/map/map.h"
 #include "tests/harness/cuda_on_cpu/banks.h"
+#include "tests/harness/cuda_on_cpu/grid.h"
 #include "tests/harness/cuda_on_cpu/traffic.h"
 #include "tests/kernels/emulated.h"
 #include "tests/kernels/tensors.h"
@@ -239,15 +241,115 @@ TEST(Conv, EmulatedProducts) {
   }
 }
 
+// In place of a kernel that must not be asked for.
+class Refused {
+ public:
+  explicit Refused(Kernel& kernel) : kernel_(kernel) {
+    std::copy_n(kernel.cells[0], kComputedDtypes, before_);
+    std::fill_n(kernel.cells[0], kComputedDtypes,
+                [](void*, const void*) { ADD_FAILURE() << "the plain kernel ran"; });
+  }
+  ~Refused() { std::copy_n(before_, kComputedDtypes, kernel_.cells[0]); }
+  Refused(const Refused&) = delete;
+  Refused& operator=(const Refused&) = delete;
+
+ private:
+  Kernel& kernel_;
+  KernelFn before_[kComputedDtypes];
+};
+
+int64_t product(const Dims& n) {
+  int64_t all = 1;
+  for (int64_t i : n) all *= i;
+  return all;
+}
+
+// Planes of f32 are read where they lie, and weights with them.
+TEST(Conv, EmulatedPlanes) {
+  FLAM_EMULATED(forward, kConvPlanes);
+  const Emulated data(kConvPlanesData), weight(kConvPlanesWeight);
+  const Refused product_of_pixels(kConvProduct), product_data(kConvProductData),
+      product_weight(kConvProductWeight);
+  for (const Case& c : kCases) {
+    if (is_product(c) && product(c.kernel) <= kConvMostTaps) check_case(c, Dtype::f32, false);
+  }
+  check_case({2, 32, 24, 2, {9, 7}, {3, 3}, {2, 1}, {1, 1}, {1, 1}}, Dtype::f32, false);
+  check_case({1, 20, 136, 1, {12, 11}, {1, 1}, {2, 2}, {0, 0}, {1, 1}}, Dtype::f32, false);
+  check_case({1, 9, 70, 1, {5, 6, 7}, {3, 2, 3}, {2, 3, 1}, {1, 1, 2}, {2, 1, 1}}, Dtype::f32,
+             false);
+}
+
+// Weights and images that lie in other orders, some of them expanded: the same sums.
+TEST(Conv, EmulatedPlanesTakeStrides) {
+  FLAM_EMULATED(forward, kConvPlanes);
+  const Emulated data(kConvPlanesData), weight(kConvPlanesWeight), pixels(kConvProduct),
+      pixels_data(kConvProductData), pixels_weight(kConvProductWeight);
+  const Case c{2, 12, 10, 1, {9, 8}, {3, 3}, {2, 1}, {1, 1}, {1, 1}};
+  const Problem s = problem_of(c, Dtype::f32, false), last = problem_of(c, Dtype::f32, true);
+  const auto as_wide = [](const Tensor& t) {  // rows with gaps
+    Dims strides = contiguous_strides(t.sizes());
+    for (size_t d = 0; d + 1 < strides.size(); ++d) strides[d] *= 3;
+    const Tensor to = empty_strided(t.sizes(), strides, t.dtype(), kCpu);
+    run_cast(to, t);
+    return to;
+  };
+  const auto run = [&](const Tensor& x, const Tensor& w, const Tensor& dy) {
+    const Tensor y = empty(s.y_sizes, Dtype::f32, kCpu), dx = empty(s.x.sizes(), Dtype::f32, kCpu),
+                 dw = empty_strided(s.w.sizes(), w.strides(), Dtype::f32, kCpu);
+    run_conv("conv", y, x, w, {}, params_of(c));
+    run_conv_backward_data("conv", dx, dy, w, {}, params_of(c));
+    run_conv_backward_weight("conv", dw, dy, x, params_of(c));
+    return std::vector{doubles_of(y), doubles_of(dx), doubles_of(dw)};
+  };
+  const Tensor w = empty_strided(s.w.sizes(), last.w.strides(), Dtype::f32, kCpu);
+  run_cast(w, s.w);
+  const auto wanted = run(s.x, s.w, s.dy);
+  EXPECT_EQ(run(as_wide(s.x), s.w, as_wide(s.dy)), wanted);
+  EXPECT_EQ(run(s.x, w, s.dy), wanted);
+  EXPECT_EQ(run(s.x, as_wide(s.w), s.dy), wanted);
+}
+
+// Parts of sums over many positions, by the last block of a tile where they are few, else by a
+// launch; without parts where the sum is short. No order of blocks or threads changes a bit.
+TEST(Conv, EmulatedSplitsAreAddedInOrder) {
+  FLAM_EMULATED(forward, kConvProductWeight);
+  const Emulated planes(kConvPlanesWeight);
+  struct Length {
+    Dims in;
+    bool launch;  // adds the parts up
+  };
+  for (const Length& length : {Length{{9, 8}, false}, {{20, 15}, false}, {{40, 40}, true}}) {
+    for (const auto& [dtype, last] :
+         {std::pair{Dtype::f32, false}, {Dtype::f32, true}, {Dtype::bf16, true}}) {
+      const Case c{2, 8, 16, 1, length.in, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
+      const Problem s = problem_of(c, dtype, last);
+      std::vector<double> first;
+      for (const uint64_t seed : {1, 2, 3}) {
+        cuda_on_cpu::set_seed(seed);
+        const Tensor dw = image(s.w.sizes(), dtype, last, 7);
+        cuda_on_cpu::traffic = {};
+        cuda_on_cpu::counting_traffic = true;
+        run_conv_backward_weight("conv", dw, s.dy, s.x, params_of(c));
+        cuda_on_cpu::counting_traffic = false;
+        EXPECT_EQ(cuda_on_cpu::traffic.launches, length.launch ? 2u : 1u);
+        if (first.empty()) first = doubles_of(dw);
+        EXPECT_EQ(doubles_of(dw), first);
+      }
+    }
+  }
+}
+
 TEST(Conv, EmulatedProductsMeetNoBankTwice) {
   FLAM_EMULATED(forward, kConvProduct);
-  const Emulated data(kConvProductData), weight(kConvProductWeight);
+  const Emulated data(kConvProductData), weight(kConvProductWeight), planes(kConvPlanes),
+      planes_data(kConvPlanesData), planes_weight(kConvPlanesWeight);
   cuda_on_cpu::bank_counts = {};
   cuda_on_cpu::counting_banks = true;
-  for (Dtype dtype : {Dtype::f32, Dtype::f16}) {
-    for (int64_t channels : {40, 72}) {
-      check_case({1, channels, channels, 1, {9, 8}, {3, 3}, {1, 2}, {1, 1}, {1, 1}}, dtype, true);
-    }
+  for (int64_t channels : {40, 72}) {
+    const Case c{1, channels, channels, 1, {9, 8}, {3, 3}, {1, 2}, {1, 1}, {1, 1}};
+    check_case(c, Dtype::f32, false);
+    check_case(c, Dtype::f32, true);
+    check_case(c, Dtype::f16, true);
   }
   cuda_on_cpu::counting_banks = false;
   EXPECT_GT(cuda_on_cpu::bank_counts.phases, 10000u);
@@ -264,23 +366,6 @@ const Case kDirect[] = {
     {1, 8, 8, 8, {5, 6, 7}, {3, 2, 3}, {1, 2, 2}, {1, 1, 1}, {1, 1, 1}},
     {1, 136, 136, 136, {7, 7}, {7, 7}, {1, 1}, {3, 3}, {1, 1}},
     {9, 4, 4, 4, {33, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
-};
-
-// In place of a kernel that must not be asked for.
-class Refused {
- public:
-  explicit Refused(Kernel& kernel) : kernel_(kernel) {
-    std::copy_n(kernel.cells[0], kComputedDtypes, before_);
-    std::fill_n(kernel.cells[0], kComputedDtypes,
-                [](void*, const void*) { ADD_FAILURE() << "the plain kernel ran"; });
-  }
-  ~Refused() { std::copy_n(before_, kComputedDtypes, kernel_.cells[0]); }
-  Refused(const Refused&) = delete;
-  Refused& operator=(const Refused&) = delete;
-
- private:
-  Kernel& kernel_;
-  KernelFn before_[kComputedDtypes];
 };
 
 struct EmulatedDirectKernels {

@@ -3,6 +3,7 @@
 import flambeau
 import numpy as np
 
+from tests.harness.gen import api
 from tests.harness.table import op, positive, x
 
 # Scale and shift are rounded to a half operand's dtype before they are applied.
@@ -71,6 +72,44 @@ op(
         ((x(4, 3), x(2), x(2), *AFFINE), {}, "running_mean|elements|size"),
         ((x(4, 3), *STATS, x(4), x(4)), {}, "weight|elements|size"),
         ((x(4, 3), *AFFINE), dict(running=False), "running"),
+    ],
+    **NORM,
+)
+
+
+def call_tracked(a, n, *ts, running=True, affine=True, **options):
+    """What batch_norm_tracked gives, and its running statistics afterwards; n counts."""
+    stats, (weight, bias) = given(ts, running, affine)
+    counted, *stats = (s if s is None else s.clone() for s in (n, *stats))
+    y = api.batch_norm_tracked(a, counted, *stats, weight, bias, **options)
+    assert n.is_meta or flambeau.equal(counted, n + 1)
+    return (y, *stats) if running and not y.requires_grad else y
+
+
+def batch_norm_tracked(a, n, *ts, **options):
+    return batch_norm(a, *ts, training=True, **options)
+
+
+COUNT = x(dtype="int64", low=0, high=9, grad=False)
+op(
+    "batch_norm_tracked",
+    ref=batch_norm_tracked,
+    call=call_tracked,
+    samples=[
+        (x(4, 3), COUNT, *STATS, *AFFINE),
+        (x(2, 3, 2, 3), COUNT, *STATS, *AFFINE),
+    ],
+    options=[{}, dict(momentum=0.5, eps=0.1)],
+    required=True,
+    pairs=[
+        ((x(4, 3), COUNT, *AFFINE), dict(running=False)),
+        ((x(2, 3, 5), COUNT, *STATS), dict(affine=False)),
+        ((x(0, 3), COUNT), dict(running=False, affine=False)),
+    ],
+    big=[(x(8, 3, 60, 60), COUNT, *STATS, *AFFINE)],
+    refuses=[
+        ((x(1, 3), COUNT, *STATS, *AFFINE), {}, "more than 1 value per channel"),
+        ((x(4, 3), COUNT, x(2), x(2), *AFFINE), {}, "running_mean|elements|size"),
     ],
     **NORM,
 )

@@ -135,4 +135,15 @@ void run_conv_backward_weight(const char* op, const Tensor& dw, const Tensor& dy
   launch_kernel(op, fn, dw.device(), g, {writes(dw), reads(dy), reads(x)});
 }
 
+ConvOperands conv_operands(const char* op, const Tensor& dy, const Tensor& x, const Tensor& w,
+                           const ConvParams& params) {
+  ConvOperands o{dy, x, w};
+  const ConvArgs g = args_of(op, dy, x, w, {}, 0, params);
+  const bool products = dy.numel() > 0 && w.numel() > 0 && !is_conv_pointwise(dy, g) &&
+                        conv_product_serves(kConvProductData, dy, g) &&
+                        conv_product_serves(kConvProductWeight, dy, g);
+  if (products) bring_conv_product(o.dy, o.x, o.w, g);
+  return o;
+}
+
 }  // namespace flambeau

@@ -27,6 +27,14 @@ void run_conv_backward_data(const char* op, const Tensor& dx, const Tensor& dy, 
 void run_conv_backward_weight(const char* op, const Tensor& dw, const Tensor& dy, const Tensor& x,
                               const ConvParams& params);
 
+// Operands of both gradients, for calls of the two functions above: what these would bring into
+// another layout each by itself is brought there once.
+struct ConvOperands {
+  Tensor dy, x, w;
+};
+ConvOperands conv_operands(const char* op, const Tensor& dy, const Tensor& x, const Tensor& w,
+                           const ConvParams& params);
+
 // ---- what a launch receives
 // ------------------------------------------------------------------------------
 

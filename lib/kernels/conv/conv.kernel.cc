@@ -21,9 +21,9 @@ template <class... T> bool register_conv(TypeList<T...>) {
 
 #if defined(FLAM_DEVICE_SOURCE)
 template <ConvResult kResult> void register_product(Kernel& kernel) {
-  kernel.add(kColumn, 0, Dtype::f32, &conv_product_entry<float, kResult>);
-  kernel.add(kColumn, 0, Dtype::f16, &conv_product_entry<Half, kResult>);
-  kernel.add(kColumn, 0, Dtype::bf16, &conv_product_entry<BFloat16, kResult>);
+  kernel.add(kColumn, 0, Dtype::f32, &conv_product_entry<float, kResult, ConvProduct>);
+  kernel.add(kColumn, 0, Dtype::f16, &conv_product_entry<Half, kResult, ConvProduct>);
+  kernel.add(kColumn, 0, Dtype::bf16, &conv_product_entry<BFloat16, kResult, ConvProduct>);
 }
 
 [[maybe_unused]] static const bool registered_conv_products =

@@ -9,15 +9,6 @@ namespace {
 
 constexpr int64_t kChunk = 16;  // bytes that algorithms want rows of planes to be multiples of
 
-bool is_pointwise(const Tensor& out, const ConvArgs& g) {
-  bool alone = g.groups == 1 && g.activation == Activation::none && g.images > 0 &&
-               g.in_channels > 0 && g.out_channels > 0;
-  for (int d = 0; d < kConvDims; ++d)
-    alone = alone && g.kernel[d] == 1 && g.stride[d] == 1 && g.padding[d] == 0 && g.in[d] > 0 &&
-            g.in[d] == g.out[d];
-  return alone && library_multiplies(out);
-}
-
 // From one position of an image to the next, where one step leads through all of them; else 0.
 int64_t position_step(const Tensor& t) {
   int64_t step = 0, positions = 1;
@@ -77,19 +68,28 @@ bool multiply(const char* op, const Tensor& to, const Tensor& from, const Tensor
 
 }  // namespace
 
+bool is_conv_pointwise(const Tensor& out, const ConvArgs& g) {
+  bool alone = g.groups == 1 && g.activation == Activation::none && g.images > 0 &&
+               g.in_channels > 0 && g.out_channels > 0;
+  for (int d = 0; d < kConvDims; ++d)
+    alone = alone && g.kernel[d] == 1 && g.stride[d] == 1 && g.padding[d] == 0 && g.in[d] > 0 &&
+            g.in[d] == g.out[d];
+  return alone && library_multiplies(out);
+}
+
 bool run_conv_pointwise(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
                         const Tensor& bias, const ConvArgs& g) {
-  return is_pointwise(y, g) && multiply(op, y, x, turned(as_matrix(w)), bias);
+  return is_conv_pointwise(y, g) && multiply(op, y, x, turned(as_matrix(w)), bias);
 }
 
 bool run_conv_pointwise_data(const char* op, const Tensor& dx, const Tensor& dy, const Tensor& w,
                              const Tensor& bias, const ConvArgs& g) {
-  return is_pointwise(dx, g) && multiply(op, dx, dy, as_matrix(w), bias);
+  return is_conv_pointwise(dx, g) && multiply(op, dx, dy, as_matrix(w), bias);
 }
 
 bool run_conv_pointwise_weight(const char* op, const Tensor& dw, const Tensor& dy, const Tensor& x,
                                const ConvArgs& g) {
-  if (!is_pointwise(dw, g)) return false;
+  if (!is_conv_pointwise(dw, g)) return false;
   const Tensor slopes = as_pixels(dy), in = as_pixels(x);
   if (!slopes || !in || slopes.sizes()[0] != in.sizes()[0]) return false;
   run_gemm(op, as_matrix(dw), turned(slopes), in);

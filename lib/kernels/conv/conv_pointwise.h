@@ -6,6 +6,9 @@
 
 namespace flambeau {
 
+// Whether one is, of such sizes and where such a product runs; not yet whether its operands lie so.
+bool is_conv_pointwise(const Tensor& out, const ConvArgs& args);
+
 // Each says false, and does nothing, where a library's product does not serve.
 bool run_conv_pointwise(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
                         const Tensor& bias, const ConvArgs& args);

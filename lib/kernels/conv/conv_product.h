@@ -1,7 +1,8 @@
 // Convolutions as products of matrices on a GPU, on its matrix units for f16 and bf16. No matrix of
 // patches is ever in memory: a row is a position, a step of the depth is a tap and eight channels,
 // which a block copies from where the image has them into its tiles. Images and weights lie with
-// channels next to each other; what lies otherwise is turned once before.
+// channels next to each other; what lies otherwise is turned once before. But f32, whose products
+// take longer than words to copy, is read where it lies in planes, and its weights as they lie.
 #pragma once
 #include "kernels/conv/conv.h"
 #include "kernels/fast_divide.h"
@@ -33,14 +34,30 @@ struct ConvProduct {
   const char* bias;
   int64_t bias_stride;
   Activation activation;
-  float* parts;  // sums of each split, [split][group][rows][columns]
+  float* parts;     // sums of each of several splits, [split][group][rows][columns]
+  int32_t tickets;  // for the last block of a tile, or -1: another launch adds parts up
 };
 
+// Of images in planes: the depth is channels and taps, in elements, and so are columns of the
+// gradient by the weight.
+struct ConvPlanes : ConvProduct {
+  FastDivide all_taps;
+  int32_t met_channel, own_channel;  // elements between channels
+  int32_t w_depth, w_tap[kConvDims];
+  int64_t w_group;
+  bool w_chunks;  // the depth of a row of weights lies in chunks
+};
+inline constexpr int kConvMostTaps = 31;  // of planes
+
 extern constinit Kernel kConvProduct, kConvProductData, kConvProductWeight;
+extern constinit Kernel kConvPlanes, kConvPlanesData, kConvPlanesWeight;
 
 // Whether a product serves them: where a kernel is, for enough channels in each group and sizes
 // that 32 bits count. `args` are those of the plain kernels.
 bool conv_product_serves(const Kernel& kernel, const Tensor& out, const ConvArgs& args);
+
+// Operands of both gradients: those that these would turn are turned here, in one launch.
+void bring_conv_product(Tensor& dy, Tensor& x, Tensor& w, const ConvArgs& args);
 
 void run_conv_product(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
                       const Tensor& bias, const ConvArgs& args);

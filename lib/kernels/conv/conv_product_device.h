@@ -1,6 +1,6 @@
 // Convolutions as products: a block of eight warps makes 128 rows of the result by 64 or 128
-// columns, from tiles that are copied two steps ahead. Sums are f32 in the order of the depth; of
-// the gradient by the weight they are parts, which are added in order at the end.
+// columns, from tiles that are copied two steps ahead. Sums are f32 in the order of the depth; the
+// gradient by the weight may be split along it.
 #pragma once
 #include "kernels/conv/conv_product_exact.h"
 #include "kernels/conv/conv_product_store.h"
@@ -48,11 +48,16 @@ template <class T, int kColumns> struct ConvCopies<T, ConvResult::weight, kColum
   }
 };
 
+// By what the kernel takes: of pixels, or of planes (conv_product_planes.h).
+template <class G, class T, ConvResult kResult, int kColumns> struct ConvCopiesOf {
+  using type = ConvCopies<T, kResult, kColumns>;
+};
+
 // Steps `from` to `to` of a block's tiles. Each step waits for its own copies alone; the barrier
 // also frees the stage of the step before, into which the copies two steps ahead then go.
-template <class L, class Sums, class Copies>
-__device__ __forceinline__ void conv_steps(Sums& sums, const ConvProduct& g, const Copies& copies,
-                                           int from, int to, char* stages) {
+template <class L, class Sums, class Copies, class G>
+__device__ __forceinline__ void conv_steps(Sums& sums, const G& g, const Copies& copies, int from,
+                                           int to, char* stages) {
   const auto copy = [&](int stage, int step) {
     char* const a = stages + stage * L::kBytes;
     if (step < to) copies.copy(a, a + L::kBytesA, g, step);
@@ -72,9 +77,9 @@ __device__ __forceinline__ void conv_steps(Sums& sums, const ConvProduct& g, con
 }
 
 // Blocks: tiles of the result, columns first, whose rows are in cache then; groups; splits.
-template <class T, ConvResult kResult, int kColumns>
-__global__ void __launch_bounds__(kConvThreads, kConvBlocks<T>) conv_product_kernel(ConvProduct g) {
-  using L = ConvLayout<T, kResult, kColumns>;
+template <class T, ConvResult kResult, int kColumns, class G>
+__global__ void __launch_bounds__(kConvThreads, kConvBlocks<T>) conv_product_kernel(G g) {
+  using L = ConvLayout<T, kResult, kColumns, std::is_same_v<G, ConvPlanes>>;
   FLAM_DYNAMIC_SHARED(char, stages);
   const int row = int(blockIdx.x) / g.column_tiles * kConvRows,
             column = int(blockIdx.x) % g.column_tiles * kColumns, group = int(blockIdx.y),
@@ -82,55 +87,45 @@ __global__ void __launch_bounds__(kConvThreads, kConvBlocks<T>) conv_product_ker
   const int each = (g.steps + g.splits - 1) / g.splits, from = split * each,
             to = from + each < g.steps ? from + each : g.steps;
   typename ConvSumsOf<T, L>::type sums;
-  const ConvCopies<T, kResult, kColumns> copies(g, row, column, group);
+  const typename ConvCopiesOf<G, T, kResult, kColumns>::type copies(g, row, column, group);
   conv_steps<L>(sums, g, copies, from, to, stages);
   if constexpr (kResult == ConvResult::weight) {
+    if (g.splits == 1)
+      return conv_store_weight<T>(sums, g, row + L::row(), column + L::column(), group);
     conv_store_part(sums, g, row + L::row(), column + L::column(), group, split);
+    if (g.tickets >= 0) conv_add_by_last<T, kColumns>(g);
   } else {
     conv_store<T, L>(sums, g, row + L::row(), column + L::column(), group, stages);
   }
 }
 
-// Elements of the gradient by the weight: the sum of their parts, first to last.
-template <class T> __global__ void conv_parts_kernel(ConvProduct g, uint32_t n) {
-  const int64_t part = int64_t(g.groups) * g.rows * g.columns;
-  const uint32_t channels = uint32_t(g.met.channels), padded = g.chunks.divisor * kConvChunk<T>,
-                 taps = uint32_t(g.columns) / padded;
+// The gradient by the weight where its parts are many, or a launch has no tickets.
+template <class T, class G> __global__ void conv_parts_kernel(G g, uint32_t n) {
   for (uint32_t i = blockIdx.x * kConvThreads + threadIdx.x; i < n; i += gridDim.x * kConvThreads) {
-    uint32_t tap = i / channels;  // of [output channel][tap][channel]
-    const uint32_t channel = i - tap * channels, o = tap / taps;
-    const float* p = g.parts + int64_t(tap) * padded + channel;
-    float sum = 0;
-    for (int s = 0; s < g.splits; ++s) sum += p[s * part];
-    int64_t at = int64_t(o) * g.out.outer + int64_t(channel) * g.out.inner;
-    tap -= o * taps;
-    for (int d = kConvDims; d-- > 0;) {
-      const uint32_t outer = divide(tap, g.taps[d]);
-      at += int64_t(tap) * g.out.space[d];
-      tap = outer;
-    }
-    reinterpret_cast<T*>(g.out.data)[at] = T(sum);
+    const int row = int(i / uint32_t(g.columns)), column = int(i % uint32_t(g.columns));
+    conv_add_parts<T>(g, row / g.rows, row % g.rows, column);
   }
 }
 
-template <class T, ConvResult kResult, int kColumns>
-void conv_product_launch(void* stream, const ConvProduct& g) {
+template <class T, ConvResult kResult, int kColumns, class G>
+void conv_product_launch(void* stream, const G& g) {
   using L = ConvLayout<T, kResult, kColumns>;
   const dim3 grid(unsigned(g.row_tiles) * unsigned(g.column_tiles), unsigned(g.groups),
                   unsigned(g.splits));
-  FLAM_LAUNCH((conv_product_kernel<T, kResult, kColumns>), grid, dim3(kConvThreads),
+  FLAM_LAUNCH((conv_product_kernel<T, kResult, kColumns, G>), grid, dim3(kConvThreads),
               L::kStages * L::kBytes, stream, g);
 }
 
-template <class T, ConvResult kResult> void conv_product_entry(void* stream, const void* p) {
-  const ConvProduct& g = *static_cast<const ConvProduct*>(p);
+template <class T, ConvResult kResult, class G>
+void conv_product_entry(void* stream, const void* p) {
+  const G& g = *static_cast<const G*>(p);
   g.columns <= 64 ? conv_product_launch<T, kResult, 64>(stream, g)
                   : conv_product_launch<T, kResult, 128>(stream, g);
   if constexpr (kResult == ConvResult::weight) {
-    const int64_t taps = g.columns / int64_t(g.chunks.divisor * kConvChunk<T>),
-                  n = int64_t(g.groups) * g.rows * taps * g.met.channels;
+    if (g.splits == 1 || g.tickets >= 0) return;
+    const int64_t n = int64_t(g.groups) * g.rows * g.columns;
     const int64_t blocks = (n + kConvThreads - 1) / kConvThreads;
-    FLAM_LAUNCH((conv_parts_kernel<T>), dim3(unsigned(blocks < 4096 ? blocks : 4096)),
+    FLAM_LAUNCH((conv_parts_kernel<T, G>), dim3(unsigned(blocks < 4096 ? blocks : 4096)),
                 dim3(kConvThreads), 0, stream, g, uint32_t(n));
   }
 }

@@ -10,10 +10,10 @@ namespace flambeau::FLAM_TARGET {
 enum class ConvResult { forward, data, weight };
 
 // Where things are in a block. Turned tiles have rows that go along the depth.
-template <class T, ConvResult kResult, int kColumns_> struct ConvLayout {
+template <class T, ConvResult kResult, int kColumns_, bool kPlanes = false> struct ConvLayout {
   static constexpr int kColumns = kColumns_;
-  static constexpr bool kTurnedA = kResult == ConvResult::weight,
-                        kTurnedB = kResult != ConvResult::forward;
+  static constexpr bool kTurnedA = (kResult == ConvResult::weight) != kPlanes,
+                        kTurnedB = !kPlanes && kResult != ConvResult::forward;
   static constexpr int kStages = 3, kBytesA = kConvRows * kConvStepChunks * 16,
                        kBytes = kBytesA + kColumns * kConvStepChunks * 16;
   static constexpr int kWarpColumns = 32, kWarpsAcross = kColumns / kWarpColumns,

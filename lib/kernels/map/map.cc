@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "kernels/map/map_plan.h"
 #include "tensor/parts.h"
 
 namespace flambeau {
@@ -77,6 +78,17 @@ void launch_map(KernelFn fn, const char* op, const MapArgs& args, const Tensor& 
   launch(current_stream(device), op, fn, &args, sizeof args, {accesses, size_t(args.operands)});
 }
 
+// Those from `first` on, which a launch holds.
+void set_dimensions(MapArgs& args, const Geometry& g, size_t first) {
+  args.ndim = int32_t(g.size.size() - first);
+  args.numel = 1;
+  for (size_t d = 0; first + d < g.size.size(); ++d) {
+    args.size[d] = g.size[first + d];
+    args.numel *= args.size[d];
+    for (int o = 0; o < args.operands; ++o) args.stride[o][d] = g.stride[o][first + d];
+  }
+}
+
 // More dimensions than a launch holds: one launch per index of the outermost.
 void launch_outer(KernelFn fn, const char* op, MapArgs& args, const Geometry& g, size_t first,
                   const Tensor& out, std::span<const Tensor* const> inputs) {
@@ -92,13 +104,7 @@ void launch_outer(KernelFn fn, const char* op, MapArgs& args, const Geometry& g,
     }
     return;
   }
-  args.ndim = int32_t(rest);
-  args.numel = 1;
-  for (size_t d = 0; d < rest; ++d) {
-    args.size[d] = g.size[first + d];
-    args.numel *= args.size[d];
-    for (int o = 0; o < args.operands; ++o) args.stride[o][d] = g.stride[o][first + d];
-  }
+  set_dimensions(args, g, first);
   args.contiguous = 0;
   if (rest <= 1) {
     args.contiguous = 1;
@@ -149,6 +155,20 @@ void run_map(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& ou
   Geometry g = broadcast_geometry(out, inputs);
   coalesce(g);
   launch_outer(fn, op, args, g, 0, out, inputs);
+}
+
+bool plan_copy(const Tensor& out, const Tensor& input, MapArgs& args) {
+  const Tensor* in[] = {&input};
+  Geometry g = broadcast_geometry(out, in);
+  coalesce(g);
+  if (g.size.size() > size_t(kMapDims) || out.numel() == 0) return false;
+  args.operands = 2;
+  args.out_dtype = out.dtype();
+  args.contiguous = 0;
+  args.data[0] = static_cast<char*>(out.data());
+  args.data[1] = static_cast<char*>(input.data());
+  set_dimensions(args, g, 0);
+  return true;
 }
 
 namespace {

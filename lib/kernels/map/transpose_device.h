@@ -72,13 +72,13 @@ __device__ __forceinline__ Chunk<T, 16 / sizeof(T)> row_of_units(
   return c;
 }
 
+// Tile `plane` of all, by all threads of a block.
 template <class T>
-__global__ void __launch_bounds__(kTransposeThreads) transpose_kernel(const TransposeSpace s) {
+__device__ __forceinline__ void turn_tile(const TransposeSpace& s, uint32_t plane) {
   using Tile = TransposeTile<T>;
   using Unit = typename Tile::Unit;
   __shared__ __align__(16) Unit tile[Tile::kColumns * Tile::kPitch];
 
-  uint32_t plane = blockIdx.x;
   const uint32_t of_columns = plane - quotient(plane, s.column_tiles) * s.column_tiles.divisor;
   plane = quotient(plane, s.column_tiles);
   const uint32_t of_rows = plane - quotient(plane, s.row_tiles) * s.row_tiles.divisor;
@@ -134,6 +134,11 @@ __global__ void __launch_bounds__(kTransposeThreads) transpose_kernel(const Tran
                  at_row < rows ? columns - c : 0, s.wide_to);
     }
   }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kTransposeThreads) transpose_kernel(const TransposeSpace s) {
+  turn_tile<T>(s, blockIdx.x);
 }
 
 template <class T> void transpose_parts(void* stream, const MapArgs& a) {

@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "flambeau/activation.h"
 #include "flambeau/binary.h"
+#include "graph/masked_gradient.h"
 #include "graph/receiver.h"
+#include "ops/elementwise/relu_gradient.h"
 #include "ops/fits.h"
 #include "ops/formula.h"
 
@@ -110,12 +112,18 @@ template <> class NodeOf<ops::GeluTanhBackward> final : public GeluNode {
 
 namespace flambeau::ops {
 
+Tensor relu_gradient(T dy, T y) {
+  return fused(kReluSlope, {dy, y}, {}, [&] { return drop_where(le(y, zero()), dy); });
+}
+
 Tensor relu(T input, Into into) {
   check_not_bool(input, "Boolean inputs not supported for relu");
   return from_result<"ReluBackward0">(
       op::relu.to(into), kRelu, input,
       [](T dy, T y) {
-        return fused(kReluSlope, {dy, y}, {}, [&] { return drop_where(le(y, zero()), dy); });
+        const bool pass = !modes.grad && !dy.device().is_cpu();
+        Masks* const others = pass ? masks() : nullptr;
+        return others && others->leave(dy, y) ? dy : relu_gradient(dy, y);
       },
       {}, Domain::any);
 }

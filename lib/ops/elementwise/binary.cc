@@ -3,6 +3,7 @@
 #include "ops/elementwise/binary.h"
 
 #include "base/error.h"
+#include "graph/masked_gradient.h"
 #include "ops/elementwise/beside_half.h"
 #include "ops/elementwise/complex.h"
 #include "ops/formula.h"
@@ -17,7 +18,28 @@ template <Name N> struct AddBackward {
   Tensors operator()(const Tensor& dy) const {
     return {dy, !wanted(1) ? Tensor() : alpha == 1 ? dy : mul(dy, num(alpha))};
   }
+  MaskedNode::Takes takes_mask(const Tensor&) const {
+    return alpha == 1 ? MaskedNode::Takes::passes_on : MaskedNode::Takes::no;
+  }
 };
+
+}  // namespace
+
+}  // namespace flambeau::ops
+
+namespace flambeau {
+
+template <> class NodeOf<ops::AddBackward<"AddBackward0">> final
+    : public MaskedNodeOf<ops::AddBackward<"AddBackward0">> {
+ public:
+  using MaskedNodeOf::MaskedNodeOf;
+};
+
+}  // namespace flambeau
+
+namespace flambeau::ops {
+
+namespace {
 
 struct RsubBackward {
   double alpha;

@@ -35,15 +35,27 @@ int64_t inner_of(DimsView sizes, DimsView strides) {
   return lies({{0, n}}) ? inner : -1;
 }
 
-// t with these strides, or a copy that has them, but for steps along dimensions of one element.
-Tensor laid_out(const Tensor& t, DimsView strides) {
+bool has_strides(const Tensor& t, DimsView strides) {
   bool same = true;
   for (size_t d = 0; d < strides.size(); ++d)
     same &= t.sizes()[d] == 1 || t.strides()[d] == strides[d];
-  if (same) return t;
+  return same;
+}
+
+// t with these strides, or a copy that has them, but for steps along dimensions of one element.
+Tensor laid_out(const Tensor& t, DimsView strides) {
+  if (has_strides(t, strides)) return t;
   const Tensor copy = flambeau::empty_strided(t.sizes(), strides, t.dtype(), t.device());
   run_cast(copy, t);
   return copy;
+}
+
+// Of images in planes: one number in each of them.
+bool is_still(const Tensor& t, DimsView strides) {
+  if (t.dim() < 3 || inner_of(t.sizes(), strides) <= 0 || t.size(1) == 1) return false;
+  bool still = t.strides()[0] >= 0 && t.strides()[1] >= 0;
+  for (size_t d = 2; d < strides.size(); ++d) still &= t.sizes()[d] == 1 || t.strides()[d] == 0;
+  return still;
 }
 
 Tensor dense(const Tensor& t) { return t ? contiguous(t) : t; }
@@ -69,7 +81,7 @@ ChannelArgs arguments(const Tensor& x, const Tensor& out) {
 // Elements of a piece: as many as 16 bytes hold, where they begin on such boundaries everywhere.
 int piece_of(const ChannelArgs& a, int bytes) {
   bool whole = (a.inner ? a.inner : a.channels) * bytes % 16 == 0;
-  for (const char* p : {a.x, a.dy, static_cast<const char*>(a.out)})
+  for (const char* p : {a.x, a.dy_still ? a.x : a.dy, a.mask, static_cast<const char*>(a.out)})
     whole &= reinterpret_cast<uintptr_t>(p) % 16 == 0;
   return whole ? 16 / bytes : 1;
 }
@@ -147,6 +159,7 @@ Tensor norm_by_channel(const Tensor& given, const ChannelNorm& norm, const Tenso
   a.bias = numbers(bias, x);
   a.running_mean = numbers(running_mean, x);
   a.running_var = numbers(running_var, x);
+  a.batches = norm.training && norm.batches ? norm.batches.data_as<int64_t>() : nullptr;
   a.mean = data_of(mean);
   a.rstd = data_of(rstd);
   a.training = a.summed = norm.training;
@@ -155,17 +168,29 @@ Tensor norm_by_channel(const Tensor& given, const ChannelNorm& norm, const Tenso
   launch_by_channel(
       kChannelNorm, x, a,
       {writes(y), reads(x), reads(weight), reads(bias), access_of(running_mean, norm.training),
-       access_of(running_var, norm.training), writes(mean), writes(rstd)});
+       access_of(running_var, norm.training), writes(norm.batches), writes(mean), writes(rstd)});
   return y;
 }
 
+bool reads_slopes(const Tensor& dy, const Tensor& x) {
+  const Dims strides = dense_strides(x);
+  return has_strides(dy, strides) || is_still(dy, strides);
+}
+
 void norm_backward_by_channel(const ChannelGradients& g, const Tensor& given_dy,
-                              const Tensor& given, const Tensor& given_weight,
-                              const Tensor& given_mean, const Tensor& given_rstd, bool training) {
+                              const Tensor& given_mask, const Tensor& given,
+                              const Tensor& given_weight, const Tensor& given_mean,
+                              const Tensor& given_rstd, bool training) {
   const Tensor weight = dense(given_weight), mean = dense(given_mean), rstd = dense(given_rstd);
-  const Tensor x = laid_out(given, dense_strides(given)), dy = laid_out(given_dy, x.strides());
+  const Tensor x = laid_out(given, dense_strides(given)),
+               dy = reads_slopes(given_dy, x) ? given_dy : laid_out(given_dy, x.strides());
+  const Tensor mask = given_mask ? laid_out(given_mask, x.strides()) : given_mask;
   ChannelArgs a = arguments(x, g.x);
   a.dy = data_of(dy);
+  a.dy_still = !has_strides(dy, x.strides());
+  a.dy_image = dy.strides()[0];
+  a.dy_channel = dy.strides()[1];
+  a.mask = data_of(mask);
   a.weight = numbers(weight, x);
   a.weight_slope = numbers(g.weight, x);
   a.bias_slope = numbers(g.bias, x);
@@ -174,8 +199,8 @@ void norm_backward_by_channel(const ChannelGradients& g, const Tensor& given_dy,
   a.training = training;
   a.summed = training || g.weight || g.bias;
   launch_by_channel(kChannelNormBackward, x, a,
-                    {writes(g.x), writes(g.weight), writes(g.bias), reads(dy), reads(x),
-                     reads(weight), reads(mean), reads(rstd)});
+                    {writes(g.x), writes(g.weight), writes(g.bias), reads(dy), reads(mask),
+                     reads(x), reads(weight), reads(mean), reads(rstd)});
 }
 
 }  // namespace flambeau::ops

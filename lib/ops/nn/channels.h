@@ -42,9 +42,13 @@ struct ChannelArgs {
   int64_t channels, values;  // values: of each channel
   int64_t inner;             // neighbours of a channel, a plane; 0: channels are neighbours
   const char *x, *dy;
+  const char* mask;  // dy is 0 where this is 0 or less; null: nowhere
+  bool dy_still;     // within each plane, from one to the next in so many elements
+  int64_t dy_image, dy_channel;
   char* out;                                              // y or dx, laid out as x is
   ChannelNumbers weight, bias, weight_slope, bias_slope;  // slopes: their gradients
   ChannelNumbers running_mean, running_var;  // in training they move, else they are read
+  int64_t* batches;                          // in training one more; null: not counted
   char *mean, *rstd;                         // in the compute dtype
   double eps, momentum;
   bool training;
@@ -59,6 +63,7 @@ struct ChannelNorm {
   Tensor running_mean, running_var, weight, bias;  // undefined where there is none
   bool training;
   double momentum, eps;
+  Tensor batches{};  // i64 [], counted in training; undefined: not
 };
 
 // Whether kernels take x: it lies where they run, in an order that they know, or would once it is
@@ -67,18 +72,22 @@ bool runs_by_channel(const Tensor& x, std::initializer_list<const Tensor*> other
 
 // y, laid out as x is. `mean` and `rstd`, of a number for each channel in the compute dtype, are
 // written, and may be undefined outside training. In training the running statistics, which are
-// dense, move with y, by the same launch.
+// dense, move with y, and the batch is counted, by the same launch.
 Tensor norm_by_channel(const Tensor& x, const ChannelNorm& norm, const Tensor& mean,
                        const Tensor& rstd);
 
+// Whether the gradients' kernel reads dy where it lies: as x does once dense, or the same number at
+// all places of a plane, as means give it.
+bool reads_slopes(const Tensor& dy, const Tensor& x);
+
 // The gradients that are defined are written: of x laid out as it is once dense, of weight and bias
-// dense. `weight` may be undefined.
+// dense. `weight` may be undefined. Where `mask` is defined, dy counts as 0 where it is 0 or less.
 struct ChannelGradients {
   Tensor x, weight, bias;
 };
-void norm_backward_by_channel(const ChannelGradients& gradients, const Tensor& dy, const Tensor& x,
-                              const Tensor& weight, const Tensor& mean, const Tensor& rstd,
-                              bool training);
+void norm_backward_by_channel(const ChannelGradients& gradients, const Tensor& dy,
+                              const Tensor& mask, const Tensor& x, const Tensor& weight,
+                              const Tensor& mean, const Tensor& rstd, bool training);
 
 }  // namespace ops
 

@@ -127,6 +127,7 @@ __device__ __forceinline__ ChannelScale<P> scale_of(const P& place, ChannelRates
     if (a.mean) store_global(reinterpret_cast<V*>(a.mean) + channel, mean[c]);
     if (a.rstd) store_global(reinterpret_cast<V*>(a.rstd) + channel, rstd);
     if (!a.training) continue;
+    if (a.batches && channel == 0) store_global(a.batches, load_global(a.batches) + 1);
     const V unbiased = variance[c] * (V(a.values) / V(a.values - 1));
     put_number<T>(a.running_mean, channel,
                   moved(number_at<T>(a.running_mean, channel, 0), mean[c], rates.momentum));

@@ -21,6 +21,36 @@ template <class T> struct JoinSlopes {
   }
 };
 
+// Makes a chunk's element 0.
+template <class T, int kCount> __device__ __forceinline__ void drop(Chunk<T, kCount>& c, int i) {
+  if constexpr (sizeof(T) == 8) {
+    c.word[2 * i] = c.word[2 * i + 1] = 0;
+  } else {
+    constexpr int kBits = Chunk<T, kCount>::kBits;
+    c.word[i * kBits / 32] &= ~(~uint32_t(0) >> (32 - kBits) << i * kBits % 32);
+  }
+}
+
+// Some pieces of dy, wherever they are, masked.
+template <class T, int kVec, int kCount, class P>
+__device__ __forceinline__ void read_slopes(ChannelPieces<T, kVec, kCount>& dy, const P& place,
+                                            uint32_t from, uint32_t end) {
+  if (P::kOfPlanes && place.a.dy_still) {
+    dy.read_still(place, from, end);
+  } else {
+    dy.read(place, place.a.dy, from, end);
+  }
+  if (!place.a.mask) return;
+  ChannelPieces<T, kVec, kCount> y;
+  y.read(place, place.a.mask, from, end);
+#pragma unroll
+  for (int u = 0; u < kCount; ++u) {
+#pragma unroll
+    for (int e = 0; e < kVec; ++e)
+      if (y.value(u, e) <= 0) drop(dy.piece[u].part[0], e);
+  }
+}
+
 template <class T, class P> struct ChannelSlopes {
   using V = Compute<T>;
   using Acc = typename JoinSlopes<T>::Acc;
@@ -118,7 +148,7 @@ __global__ void __launch_bounds__(kChannelThreads)
   constexpr int kCount = kAtOnce<kVec> / 2;  // of both
   for_pieces<kCount>(place, [&](uint32_t from, uint32_t end) {
     ChannelPieces<T, kVec, kCount> dy, x;
-    dy.read(place, a.dy, from, end);
+    read_slopes(dy, place, from, end);
     x.read(place, a.x, from, end);
     slopes.take(dy, x);
   });
@@ -141,7 +171,7 @@ __global__ void __launch_bounds__(kChannelThreads)
   constexpr int kCount = kAtOnce<kVec> / 2;
   for_pieces<kCount>(place, [&](uint32_t from, uint32_t end) {
     ChannelPieces<T, kVec, kCount> dy, x;
-    dy.read(place, a.dy, from, end);
+    read_slopes(dy, place, from, end);
     x.read(place, a.x, from, a.training ? end : 0);  // which else counts for nothing
     write_slopes(place, factors, dy, x, from);
   });
@@ -153,7 +183,7 @@ __global__ void __launch_bounds__(kHeldThreads)
   using P = ChannelPlace<T, kPlanes, kVec>;
   const P place(a);
   ChannelPieces<T, kVec, kHeldPieces<kVec>> dy, x;
-  dy.read(place, a.dy, place.first, a.walk.pieces);
+  read_slopes(dy, place, place.first, a.walk.pieces);
   x.read(place, a.x, place.first, a.walk.pieces);
   ChannelSlopes<T, P> slopes(place);
   slopes.take(dy, x);

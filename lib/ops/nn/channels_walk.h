@@ -19,6 +19,7 @@ inline constexpr int kHeldPieces = kVec == 1 ? kHeldSinglePieces : kHeldWidePiec
 // What a thread takes: from its channels, of pieces first, first + step and so on.
 template <class T, bool kPlanes, int kVec> struct ChannelPlace {
   using V = Compute<T>;
+  static constexpr bool kOfPlanes = kPlanes;
   static constexpr int kChannels = kPlanes ? 1 : kVec, kEach = kVec / kChannels;
   const ChannelArgs& a;
   int64_t channel;  // the first of this thread's
@@ -78,6 +79,22 @@ template <class T, int kVec, int kCount> struct ChannelPieces {
       if (!place.any || i >= end) continue;
       piece[u].part[0] =
           Chunk<T, kVec>::from(reinterpret_cast<const Piece<T, kVec>*>(x) + place.at(i));
+      ++count;
+    }
+  }
+  // Of one number for each plane.
+  template <class P>
+  __device__ __forceinline__ void read_still(const P& place, uint32_t from, uint32_t end) {
+    count = 0;
+#pragma unroll
+    for (int u = 0; u < kCount; ++u) {
+      const uint32_t i = from + uint32_t(u) * place.step;
+      piece[u] = {};
+      if (!place.any || i >= end) continue;
+      const int64_t at =
+          quotient(i, place.plane) * place.a.dy_image + place.channel * place.a.dy_channel;
+      piece[u].part[0] =
+          Chunk<T, kVec>::of(load_global(reinterpret_cast<const T*>(place.a.dy) + at));
       ++count;
     }
   }

@@ -44,9 +44,14 @@ struct ConvBackward {
   Form p;
   static constexpr auto name = "ConvolutionBackward0";
   Tensors operator()(const Tensor& dy) const {
+    if (wanted(0) && wanted(1) && !modes.grad) return both(conv_operands(name, dy, x, w, p), dy);
     return {wanted(0) ? data_gradient(dy, w, {}, x.unchecked().sizes(), p) : Tensor(),
             wanted(1) ? weight_gradient(dy, x, w.unchecked().sizes(), p) : Tensor(),
             wanted(2) ? per_channel(dy) : Tensor()};
+  }
+  Tensors both(const ConvOperands& o, const Tensor& dy) const {
+    return {data_gradient(o.dy, o.w, {}, o.x.sizes(), p),
+            weight_gradient(o.dy, o.x, o.w.sizes(), p), wanted(2) ? per_channel(dy) : Tensor()};
   }
 };
 

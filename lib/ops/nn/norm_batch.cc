@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "graph/masked_gradient.h"
 #include "kernels/fold/fold.h"
+#include "ops/elementwise/relu_gradient.h"
 #include "ops/formula.h"
 #include "ops/nn/channels.h"
 #include "ops/nn/norm.h"
@@ -38,22 +40,33 @@ struct BatchNormBackward {
   Dtype bias;
   static constexpr auto name = "NativeBatchNormBackward0";
 
-  Tensors operator()(const Tensor& dy) const {
+  Tensors operator()(const Tensor& given) const {
     const Tensor in = x;
-    if (modes.grad) return by_ops(dy);
-    const Tensor w = weight, mu = mean, r = rstd;
-    if (dy.dtype() == in.dtype() && runs_by_channel(in, {&w, &mu, &r})) return by_channel(dy, in);
+    if (modes.grad) return by_ops(given);
+    const Masks* const pass = given.device().is_cpu() ? nullptr : masks();
+    const Tensor y = pass ? pass->mask() : Tensor();
+    if (given.dtype() == in.dtype() && has_kernel(in)) return by_channel(given, in, y);
+    const Tensor dy = y ? relu_gradient(given, y) : given;
     return has_planes(in) ? of_planes(contiguous(dy), in) : by_ops(dy);
   }
 
-  Tensors by_channel(const Tensor& dy, const Tensor& in) const {
+  bool has_kernel(const Tensor& in) const {
+    return runs_by_channel(in, {&weight.unchecked(), &mean.unchecked(), &rstd.unchecked()});
+  }
+  MaskedNode::Takes takes_mask(const Tensor& dy) const {
+    const bool drops = has_kernel(x.unchecked()) && reads_slopes(dy, x.unchecked());
+    return drops ? MaskedNode::Takes::drops : MaskedNode::Takes::no;
+  }
+
+  // `y` masks dy, where it is defined.
+  Tensors by_channel(const Tensor& dy, const Tensor& in, const Tensor& y) const {
     const Dims flat{in.size(1)};
     const Tensor w = weight;
     Tensors g(3);
     if (wanted(0)) g[0] = flambeau::empty_like(in);
     if (wanted(1)) g[1] = flambeau::empty(flat, w.dtype(), in.device());
     if (wanted(2)) g[2] = flambeau::empty(flat, bias, in.device());
-    norm_backward_by_channel({g[0], g[1], g[2]}, dy, in, w, mean, rstd, training);
+    norm_backward_by_channel({g[0], g[1], g[2]}, dy, y, in, w, mean, rstd, training);
     return g;
   }
 
@@ -112,6 +125,24 @@ struct BatchNormBackward {
   double eps;
 };
 
+}  // namespace
+
+}  // namespace flambeau::ops
+
+namespace flambeau {
+
+template <> class NodeOf<ops::BatchNormBackward> final
+    : public MaskedNodeOf<ops::BatchNormBackward> {
+ public:
+  using MaskedNodeOf::MaskedNodeOf;
+};
+
+}  // namespace flambeau
+
+namespace flambeau::ops {
+
+namespace {
+
 void check_channel(const char* what, const Tensor& t, const Tensor& x) {
   check(!t || (t.dim() == 1 && t.numel() == x.size(1)), Code::shape, "batch_norm: ", what,
         " should contain ", x.size(1), " elements, got ", t, " for input ", x);
@@ -163,7 +194,7 @@ Tensor normed_by_channel(Call& c, const Tensor& x, const ChannelNorm& norm) {
   for (const Tensor* t : {&norm.running_mean, &norm.running_var})
     if (norm.training && *t) check_writable(*t, op::batch_norm, Destination::inplace);
   Tensor y = norm_by_channel(x, norm, mean, rstd);
-  for (const Tensor* t : {&norm.running_mean, &norm.running_var})
+  for (const Tensor* t : {&norm.running_mean, &norm.running_var, &norm.batches})
     if (norm.training && *t) t->writes().add(op::batch_norm);
   const bool has_dtype = norm.bias && norm.bias.dtype() == x.dtype();
   return c.track(std::move(y),
@@ -215,31 +246,53 @@ Tensor composed(Call& c, const Tensor& x, const ChannelNorm& norm) {
                                                  c.save(rstd), norm.training, dtype, norm.eps});
 }
 
-}  // namespace
+// A launch that moves running statistics where they lie, if at all.
+bool is_by_channel(const Tensor& x, const ChannelNorm& norm) {
+  const auto moves = [&](const Tensor& running) {
+    return !norm.training || !running || running.is_contiguous();
+  };
+  return moves(norm.running_mean) && moves(norm.running_var) &&
+         runs_by_channel(x, {&norm.running_mean, &norm.running_var, &norm.weight, &norm.bias});
+}
 
-Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
-                  const Tensor& weight, const Tensor& bias, bool training, double momentum,
-                  double eps) {
-  const ChannelNorm norm{running_mean, running_var, weight, bias, training, momentum, eps};
+Tensor normed(const Tensor& x, const ChannelNorm& norm) {
   check_operands(x, norm);
   if (x.dim() == 1) return clone(x);
+  const Tensor &weight = norm.weight, &bias = norm.bias;
   if (x.numel() == 0) {  // no statistics, and none change
     const Tensor scaled = weight ? mul(x, as_channel(weight, x.dim())) : clone(x);
     return bias ? add(scaled, as_channel(bias, x.dim())) : scaled;
   }
   {
     const Call same_device{
-        op::batch_norm, {x, running_mean, running_var, weight, bias}, Devices::exact};
+        op::batch_norm, {x, norm.running_mean, norm.running_var, weight, bias}, Devices::exact};
   }
   Call c{op::batch_norm, {x, weight, bias}};
   GradMode no_grad(false);
-  const auto moves = [&](const Tensor& running) {  // where it lies, if at all
-    return !training || !running || running.is_contiguous();
-  };
-  return moves(running_mean) && moves(running_var) &&
-                 runs_by_channel(x, {&running_mean, &running_var, &weight, &bias})
-             ? normed_by_channel(c, x, norm)
-             : composed(c, x, norm);
+  return is_by_channel(x, norm) ? normed_by_channel(c, x, norm) : composed(c, x, norm);
+}
+
+}  // namespace
+
+Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+                  const Tensor& weight, const Tensor& bias, bool training, double momentum,
+                  double eps) {
+  return normed(x, {running_mean, running_var, weight, bias, training, momentum, eps});
+}
+
+Tensor batch_norm_tracked(const Tensor& x, const Tensor& num_batches_tracked,
+                          const Tensor& running_mean, const Tensor& running_var,
+                          const Tensor& weight, const Tensor& bias, double momentum, double eps) {
+  const Tensor& n = num_batches_tracked;
+  const Call c{
+      op::batch_norm_tracked, {x, n, running_mean, running_var, weight, bias}, Devices::exact};
+  check(n.dtype() == Dtype::i64 && n.numel() == 1, Code::dtype,
+        "batch_norm_tracked: num_batches_tracked must be one int64, got ", n);
+  ChannelNorm norm{running_mean, running_var, weight, bias, true, momentum, eps};
+  if (is_by_channel(x, norm)) norm.batches = n;
+  Tensor y = normed(x, norm);
+  if (!norm.batches) add_(n, num(int64_t{1}));
+  return y;
 }
 
 }  // namespace flambeau::ops

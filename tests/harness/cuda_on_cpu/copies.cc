@@ -7,6 +7,7 @@
 
 #include "banks.h"
 #include "grid.h"
+#include "word_copies.h"
 
 namespace cuda_on_cpu {
 
@@ -15,7 +16,7 @@ namespace {
 struct Copy {
   void* to;
   const void* from;
-  int bytes;
+  int bytes, size;  // those copied, and with the zeros behind them
 };
 
 struct Queue {
@@ -41,7 +42,15 @@ void copy_async(void* to, const void* from, int bytes) {
   if (bytes < 0 || bytes > 16) stop("an asynchronous copy of other than 0 to 16 bytes");
   touch_shared(to, 16);
   std::memset(to, 0xff, 16);
-  mine().copies.push_back({to, from, bytes});
+  mine().copies.push_back({to, from, bytes, 16});
+}
+
+void copy_word_async(void* to, const void* from, bool copies) {
+  const uintptr_t both = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);
+  if (both % 4 != 0) stop("an asynchronous copy of a word whose ends are not aligned to 4 bytes");
+  touch_shared(to, 4);
+  std::memset(to, 0xff, 4);
+  mine().copies.push_back({to, from, copies ? 4 : 0, 4});
 }
 
 void commit_copies() {
@@ -57,7 +66,7 @@ void wait_copies(int groups) {
     for (size_t i = 0; i < n; ++i) {
       const Copy& c = q.copies[i];
       if (c.bytes) std::memcpy(c.to, c.from, size_t(c.bytes));
-      std::memset(static_cast<char*>(c.to) + c.bytes, 0, size_t(16 - c.bytes));
+      std::memset(static_cast<char*>(c.to) + c.bytes, 0, size_t(c.size - c.bytes));
     }
     q.copies.erase(q.copies.begin(), q.copies.begin() + ptrdiff_t(n));
     q.groups.erase(q.groups.begin());

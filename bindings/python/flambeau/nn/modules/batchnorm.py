@@ -1,10 +1,15 @@
 """Normalisation layers: BatchNorm1d to 3d and LayerNorm, GroupNorm over their functional forms."""
 
+from ..._gen import api
+from ..._tensor import Tensor
 from ..._torch import int64, ones, tensor, zeros
 from .. import functional as F
 from ..parameter import Parameter
 from .module import Module, stored
 from .utils import _family
+
+_batch_norm = F.batch_norm
+_OWN = Tensor, Parameter, type(None)
 
 
 class _Affine(Module):
@@ -57,10 +62,17 @@ class _BatchNorm(_Affine):
     def forward(self, input):
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+        counted = self.num_batches_tracked
+        if self.training and self.track_running_stats and counted is not None:
+            parts = counted, self.running_mean, self.running_var, self.weight, self.bias
+            # One launch counts as well, where nobody's own takes the place of a part.
+            plain = F.batch_norm is _batch_norm and all(t.__class__ in _OWN for t in parts)
+            plain = plain and input.__class__ is Tensor and input.device == counted.device
+            if plain and self.momentum is not None:
+                return api.batch_norm_tracked(input, *parts, factor, self.eps)
+            counted.add_(1)
             if self.momentum is None:
-                factor = 1.0 / self.num_batches_tracked.item()
+                factor = 1.0 / counted.item()
         use_batch = self.training or self.running_mean is None
         tracked = not self.training or self.track_running_stats
         running = (self.running_mean, self.running_var) if tracked else (None, None)
