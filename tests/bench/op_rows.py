@@ -700,6 +700,7 @@ decoding("of 1 query, 256 keys of bfloat16", 1, 256, dtype="bfloat16")
 decoding("of 1 query, 256 keys, masked", 1, 256, masked=True)
 decoding("of 1 query, 2048 keys, 2 heads of k and v", 1, 2048, kv_heads=2, enable_gqa=True)
 decoding("of 4 queries, 1000 keys", 4, 1000)
+decoding("of 8 queries, 256 keys of bfloat16", 8, 256, dtype="bfloat16")
 
 
 def recurrent(name, backward):

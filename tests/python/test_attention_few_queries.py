@@ -58,6 +58,20 @@ def test_masks_and_shared_heads(length, heads):
         check(q, k, v, mask=seen)
 
 
+@pytest.mark.parametrize("length", [9, 300])
+@pytest.mark.parametrize("heads", [1, 2])
+def test_more_queries_share_packed_heads(length, heads):
+    """Keys and values are packed once for the heads that share them, as far as queries see them."""
+    q = drawn(3, 6, length, 24, dtype=torch.float32)
+    k, v = (drawn(3, heads, 290, w, dtype=torch.float32) for w in (24, 17))
+    before = torch.get_num_threads()
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        check(q, k, v)
+        check(q, k, v, causal=True)
+    torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize("length", LENGTHS)
 def test_views_and_rows_that_see_nothing(length):
     packed = drawn(2, 40, 4, 3 * 16, dtype=torch.float32)  # as a layer's one product leaves it
@@ -69,6 +83,16 @@ def test_views_and_rows_that_see_nothing(length):
     check(q, k, v.mT.contiguous().mT)
     hidden = torch.full((length, 40), -math.inf)
     assert not attention(q, k, v, attn_mask=hidden).any()
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+def test_a_query_has_the_bits_that_it_has_alone(dtype):
+    q = drawn(2, 2, 8, 72, dtype=dtype)
+    for keys in (5, 90, 1100):
+        k, v = (drawn(2, 2, keys, w, dtype=dtype) for w in (72, 40))
+        together = attention(q, k, v)
+        for i in range(8):
+            assert torch.equal(together[:, :, i : i + 1], attention(q[:, :, i : i + 1], k, v))
 
 
 def test_same_bits_for_every_number_of_threads():

@@ -1,11 +1,14 @@
 // Attention of a few queries, as each step of decoding has it: keys and values come from memory
 // once and are used where they lie, for packing them would cost more than the products do. Scores
 // are dot products with the keys, and values are summed row by row, in pieces of the keys that are
-// as long for every number of threads.
+// as long for every number of threads. Several queries take some rows together, while the
+// first-level cache has them; of a half type these are widened for all. That changes no bit.
 #pragma once
 #include <algorithm>
 
 #include "kernels/attention/attention_head.h"
+#include "kernels/gemm/gemm_packed.h"
+#include "kernels/gemm/gemm_sums.h"
 #include "kernels/gemm/gemm_vector_product.h"
 #include "kernels/math_below.h"
 
@@ -22,18 +25,25 @@ template <class T> struct WeightedRows {
   int64_t out_row;
 };
 
-// out += the sums of Vectors * lanes columns, of which the last vector has `last`.
+// out goes on with the sums of Vectors * lanes columns, of which the last vector has `last`.
 template <class T, int Rows, int Vectors> void mix_columns(const WeightedRows<T>& g, int last) {
   using V = Compute<T>;
   constexpr int lanes = kLanes<V>;
-  Vector<V> sums[Rows][Vectors] = {};
+  Vector<V> sums[Rows][Vectors];
+  const auto sums_at = [&](int i, int j) { return g.out + i * g.out_row + j * lanes; };
+  const auto width = [&](int j) { return j + 1 < Vectors ? lanes : last; };
+#pragma GCC unroll 4
+  for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) sums[i][j] = load_part<V>(sums_at(i, j), width(j));
+  }
   const auto pass = [&](auto load_last) {
     for (int64_t p = 0; p < g.keys; ++p) {
       const T* row = g.values + p * g.values_row;
       Vector<V> y[Vectors];
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j)
-        y[j] = j + 1 < Vectors ? load_as(row + j * lanes) : load_last(row + j * lanes);
+        y[j] = j + 1 < Vectors ? load_wide(row + j * lanes) : load_last(row + j * lanes);
 #pragma GCC unroll 4
       for (int i = 0; i < Rows; ++i) {
         const Vector<V> w = splat(g.weights[i * g.weights_row + p]);
@@ -43,23 +53,21 @@ template <class T, int Rows, int Vectors> void mix_columns(const WeightedRows<T>
     }
   };
   if (last == lanes) {
-    pass([](const T* p) { return load_as(p); });
+    pass([](const T* p) { return load_wide(p); });
   } else {
     pass([&](const T* p) { return load_part_as(p, last); });
   }
+#pragma GCC unroll 4
   for (int i = 0; i < Rows; ++i) {
-    for (int j = 0; j < Vectors; ++j) {
-      V* const to = g.out + i * g.out_row + j * lanes;
-      const int n = j + 1 < Vectors ? lanes : last;
-      store_part<V>(to, load_part<V>(to, n) + sums[i][j], n);
-    }
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) store_part<V>(sums_at(i, j), sums[i][j], width(j));
   }
 }
 
 // As many columns at once as registers hold sums for: of few rows, a whole row of most heads.
 template <class T, int Rows> void mix_rows(WeightedRows<T> g, int64_t width) {
   using V = Compute<T>;
-  constexpr int lanes = kLanes<V>, vectors = 8 / Rows;
+  constexpr int lanes = kLanes<V>, vectors = Rows == 4 ? 3 : 8 / Rows;
   const auto take = [&]<int Vectors>(int64_t columns) {
     mix_columns<T, Rows, Vectors>(g, int(columns - (Vectors - 1) * lanes));
     width -= columns;
@@ -162,13 +170,7 @@ void score_keys(const T* q, const T* k, int64_t k_row, int64_t width, int64_t ke
       for (int j = 0; j < lanes; ++j)
         sums[j] = Step::add(x, Step::load_part(k + j * k_row + p, n), sums[j]);
     }
-    transpose<V>(sums);
-#pragma GCC unroll 4
-    for (int half = lanes / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-      for (int j = 0; j < half; ++j) sums[j] += sums[j + half];
-    }
-    store_vector<V>(scores + key, sums[0]);
+    store_vector<V>(scores + key, sums_of<V>(sums));
   }
   for (; key < keys; ++key, k += k_row)
     dot_columns<T, Pairs, 1, 1>({width, q, 0, k, k_row}, scores + key);
@@ -177,6 +179,10 @@ void score_keys(const T* q, const T* k, int64_t k_row, int64_t width, int64_t ke
 template <class T> class FewQueries {
   using V = Compute<T>;
   static constexpr int64_t kMost = 8, kPiece = 1024;  // queries; keys whose values are one chain
+  // Queries from which on widened rows pay, unless loads convert as cheaply as they load.
+  static constexpr int64_t kShares = 4;
+  static constexpr bool kWidens =
+      !std::is_same_v<T, V> && !(std::is_same_v<T, Half> && FLAM_ISA_RANK > 0);
 
  public:
   static bool suits(const AttentionArgs& g) {
@@ -186,21 +192,27 @@ template <class T> class FewQueries {
   explicit FewQueries(const AttentionArgs& args)
       : g_(args),
         pitch_((seen_by(g_.length) + 15) / 16 * 16),
+        widens_(kWidens && g_.length >= kShares),
+        row_(packed_columns<V>(std::max({int64_t{1}, g_.width, g_.value_width}))),
+        rows_(g_.length == 1 ? kPiece : near_rows(row_ * int64_t(sizeof(V)))),
         scores_(size_t(g_.length * pitch_) * sizeof(V)),
-        mixed_(size_t(g_.length * g_.value_width) * sizeof(V)) {}
+        mixed_(size_t(2 * g_.length * g_.value_width) * sizeof(V)),
+        wide_(widens_ ? size_t((g_.length + rows_) * row_) * sizeof(V) : 0) {}
 
   void run(int64_t batch, int64_t head) const {
     const int64_t seen = seen_by(g_.length), kv = head / g_.shared;
     const HeadView<T> q(g_.q, batch, head), k(g_.k, batch, kv), v(g_.v, batch, kv);
     V* const scores = scores_.template as<V>();
-    for (int64_t i = 0; i < g_.length; ++i) score(q.data + i * q.row, k, seen, scores + i * pitch_);
+    score(q, k, seen, scores);
     double sums[kMost];
     for (int64_t i = 0; i < g_.length; ++i) sums[i] = weigh(batch, head, i, scores + i * pitch_);
-    V* const mixed = mixed_.template as<V>();
-    std::fill(mixed, mixed + g_.length * g_.value_width, V(0));
-    for (int64_t p = 0; p < seen; p += kPiece)
-      mix({scores + p, pitch_, v.data + p * v.row, v.row, std::min(kPiece, seen - p), mixed,
-           g_.value_width});
+    V *const mixed = mixed_.template as<V>(), *const piece = mixed + g_.length * g_.value_width;
+    std::fill(mixed, piece, V(0));
+    for (int64_t p = 0; p < seen; p += kPiece) {
+      std::fill(piece, piece + (piece - mixed), V(0));
+      mix_piece(scores + p, v.data + p * v.row, v.row, std::min(kPiece, seen - p), piece);
+      for (int64_t i = 0; i < piece - mixed; ++i) mixed[i] += piece[i];
+    }
     give_rows<T>(g_, batch, head, 0, g_.length, mixed, sums);
   }
 
@@ -208,12 +220,41 @@ template <class T> class FewQueries {
   // By the first n queries.
   int64_t seen_by(int64_t n) const { return g_.causal ? std::min(n, g_.keys) : g_.keys; }
 
-  void score(const T* q, const HeadView<T>& k, int64_t seen, V* scores) const {
+  // Of so many bytes, that the first-level cache keeps.
+  static int64_t near_rows(int64_t bytes) {
+    constexpr int64_t near = 1 << 14, step = 16;  // a multiple of every vector's lanes
+    return std::clamp(near / bytes / step * step, step, kPiece);
+  }
+
+  // Rows of keys or values, or of queries, in the arithmetic type.
+  void widen(const T* from, int64_t from_row, int64_t rows, int64_t width, V* to) const {
+    pack_strip<T>(to, row_, {from, 1, from_row}, rows, int(width), int(packed_columns<V>(width)));
+  }
+
+  void score(const HeadView<T>& q, const HeadView<T>& k, int64_t seen, V* scores) const {
     if constexpr (std::is_same_v<T, BFloat16> && FLAM_ISA_RANK == 2) {
-      if (isa_rank() >= kIsaPairs)
-        return score_keys<T, true>(q, k.data, k.row, g_.width, seen, scores);
+      if (isa_rank() >= kIsaPairs) {
+        for (int64_t i = 0; i < g_.length; ++i)
+          score_keys<T, true>(q.data + i * q.row, k.data, k.row, g_.width, seen,
+                              scores + i * pitch_);
+        return;
+      }
     }
-    score_keys<T, false>(q, k.data, k.row, g_.width, seen, scores);
+    V *const queries = wide_.template as<V>(), *const keys = queries + g_.length * row_;
+    if (widens_) widen(q.data, q.row, g_.length, g_.width, queries);
+    for (int64_t p = 0; p < seen; p += rows_) {
+      const int64_t n = std::min(rows_, seen - p);
+      const T* const from = k.data + p * k.row;
+      if (widens_) widen(from, k.row, n, g_.width, keys);
+      for (int64_t i = 0; i < g_.length; ++i) {
+        V* const to = scores + i * pitch_ + p;
+        if (widens_) {
+          score_keys<V, false>(queries + i * row_, keys, row_, g_.width, n, to);
+        } else {
+          score_keys<T, false>(q.data + i * q.row, from, k.row, g_.width, n, to);
+        }
+      }
+    }
   }
 
   double weigh(int64_t batch, int64_t head, int64_t query, V* scores) const {
@@ -227,21 +268,37 @@ template <class T> class FewQueries {
     return row.run();
   }
 
-  void mix(WeightedRows<T> g) const {
+  void mix_piece(const V* weights, const T* values, int64_t row, int64_t keys, V* out) const {
+    V* const wide = wide_.template as<V>();
+    for (int64_t p = 0; p < keys; p += rows_) {
+      const int64_t n = std::min(rows_, keys - p);
+      const T* const from = values + p * row;
+      if (widens_) {
+        widen(from, row, n, g_.value_width, wide);
+        mix<V>({weights + p, pitch_, wide, row_, n, out, g_.value_width});
+      } else {
+        mix<T>({weights + p, pitch_, from, row, n, out, g_.value_width});
+      }
+    }
+  }
+
+  template <class R> void mix(WeightedRows<R> g) const {
     int64_t left = g_.length;
     const auto take = [&](int64_t rows) {
       g.weights += rows * g.weights_row;
       g.out += rows * g.out_row;
       left -= rows;
     };
-    for (; left >= 4; take(4)) mix_rows<T, 4>(g, g_.value_width);
-    for (; left >= 2; take(2)) mix_rows<T, 2>(g, g_.value_width);
-    if (left > 0) mix_rows<T, 1>(g, g_.value_width);
+    for (; left >= 4; take(4)) mix_rows<R, 4>(g, g_.value_width);
+    for (; left >= 2; take(2)) mix_rows<R, 2>(g, g_.value_width);
+    if (left > 0) mix_rows<R, 1>(g, g_.value_width);
   }
 
   const AttentionArgs& g_;
   const int64_t pitch_;
-  const Scratch scores_, mixed_;
+  const bool widens_;
+  const int64_t row_, rows_;  // elements of a widened row, and how many rows
+  const Scratch scores_, mixed_, wide_;
 };
 
 template <class T> void attend_few(const AttentionArgs& g) {

@@ -36,12 +36,9 @@ template <class T, class Rows, class Columns> class HeadTask {
         stats_(size_t(padded(block)) * (2 * sizeof(V) + sizeof(double))) {}
 
   template <class View>
-  void run(int64_t batch, int64_t head, int64_t from, int64_t end, const View& view) const {
-    const int64_t seen = g_.causal ? std::min(end, g_.keys) : g_.keys, kv = head / g_.shared;
-    const HeadView<T> v(g_.v, batch, kv);
-    pack_rows(keys_.template as<C>(), Rows{view(HeadView<T>(g_.k, batch, kv))}, seen, depth_);
-    pack_columns(values_.template as<V>(), MatrixSource<T>{v.data, v.col, v.row}, g_.value_width,
-                 seen);
+  void run(int64_t batch, int64_t head, int64_t from, int64_t end, const View& view) {
+    const int64_t seen = g_.causal ? std::min(end, g_.keys) : g_.keys;
+    pack({batch, head / g_.shared, seen}, view);
     for (; from < end; from += block_) {
       const int64_t n = std::min(block_, end - from);
       HeadView<T> q(g_.q, batch, head);
@@ -52,7 +49,22 @@ template <class T, class Rows, class Columns> class HeadTask {
   }
 
  private:
+  struct Packed {
+    int64_t batch, kv, seen;
+    bool operator==(const Packed&) const = default;
+  };
+
   static int64_t padded(int64_t n) { return packed_columns<C>(packed_columns<V>(n)); }
+
+  // Keys and values, unless they are those of the head before.
+  template <class View> void pack(const Packed& now, const View& view) {
+    if (now == packed_) return;
+    const HeadView<T> k(g_.k, now.batch, now.kv), v(g_.v, now.batch, now.kv);
+    pack_rows(keys_.template as<C>(), Rows{view(k)}, now.seen, depth_);
+    pack_columns(values_.template as<V>(), MatrixSource<T>{v.data, v.col, v.row}, g_.value_width,
+                 now.seen);
+    packed_ = now;
+  }
 
   void attend(int64_t batch, int64_t head, int64_t from, int64_t n, int64_t packed) const {
     const int64_t seen = g_.causal ? std::min(from + n, g_.keys) : g_.keys, pitch = padded(n);
@@ -80,6 +92,7 @@ template <class T, class Rows, class Columns> class HeadTask {
   const AttentionArgs& g_;
   const int64_t depth_, block_;
   const Scratch keys_, queries_, values_, scores_, mask_, mixed_, stats_;
+  Packed packed_{-1, -1, -1};
 };
 
 template <class T, class Rows, class Columns, class View>
@@ -87,13 +100,18 @@ void attend_heads(const AttentionArgs& g, int64_t depth, const View& view) {
   const int64_t fitting = std::clamp(kScores / g.keys / kCausalQueries * kCausalQueries,
                                      kCausalQueries, g.causal ? kCausalQueries : kBlockQueries);
   const int64_t block = std::min(fitting, g.length);
-  const int64_t chunks = (g.length + kTaskQueries - 1) / kTaskQueries;
+  const int64_t chunks = (g.length + kTaskQueries - 1) / kTaskQueries,
+                kv_heads = g.heads / g.shared, groups = g.batches * kv_heads * chunks;
   const int64_t work = std::min(kTaskQueries, g.length) * g.keys * (g.width + g.value_width) + 1;
-  parallel_for(g.batches * g.heads * chunks, 1 + (1 << 18) / work, [&](int64_t i, int64_t end) {
-    const HeadTask<T, Rows, Columns> task(g, depth, block);
+  // Heads that share keys follow one another, in one task where there are groups for all threads.
+  const int64_t together = groups >= 2 * get_num_threads() ? g.shared : 1;
+  const int64_t grain = together * (1 + (1 << 18) / (work * together));
+  parallel_for(groups * g.shared, grain, [&](int64_t i, int64_t end) {
+    HeadTask<T, Rows, Columns> task(g, depth, block);
     for (; i < end; ++i) {
-      const int64_t from = i % chunks * kTaskQueries, head = i / chunks;
-      task.run(head / g.heads, head % g.heads, from, std::min(from + kTaskQueries, g.length), view);
+      const int64_t group = i / g.shared, from = group % chunks * kTaskQueries, kv = group / chunks,
+                    head = kv % kv_heads * g.shared + i % g.shared;
+      task.run(kv / kv_heads, head, from, std::min(from + kTaskQueries, g.length), view);
     }
   });
 }

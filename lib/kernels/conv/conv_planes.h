@@ -91,7 +91,7 @@ template <class T> struct PlaneWindow {
   static void copy_line(C* to, const T* from, int64_t stride, int64_t n) {
     int64_t i = 0;
     if (stride == 1) {
-      for (; i + kLanes<C> <= n; i += kLanes<C>) store_vector<C>(to + i, load_as(from + i));
+      for (; i + kLanes<C> <= n; i += kLanes<C>) store_vector<C>(to + i, load_wide(from + i));
       if (i < n) store_vector<C>(to + i, load_part_as(from + i, int(n - i)));
     } else {
       for (; i < n; ++i) to[i] = gemm_load(from + i * stride);

@@ -3,6 +3,7 @@
 // the bits do not depend on the number of threads.
 #pragma once
 #include "kernels/conv/conv_planes.h"
+#include "kernels/gemm/gemm_sums.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -147,12 +148,9 @@ template <class T> class PlaneWeight {
       const int count = int(std::min<int64_t>(kLanes<C>, g_.rows * k_ - first));
       Vector<C> v[kLanes<C>] = {};
       for (int i = 0; i < count; ++i) v[i] = load_vector(sums + (first + i) * kLanes<C>);
-      transpose<C>(v);
-      for (int width = kLanes<C> / 2; width > 0; width /= 2) {
-        for (int i = 0; i < width; ++i) v[i] += v[i + width];
-      }
+      const Vector<C> all = sums_of<C>(v);
       for (int i = 0; i < count; ++i) {
-        to[weights_[size_t(s)]] = gemm_finish<T>(v[0][i], Activation::none);
+        to[weights_[size_t(s)]] = gemm_finish<T>(all[i], Activation::none);
         if (++s == k_) s = 0, to += g_.w_row;
       }
     }

@@ -2,7 +2,7 @@
 // which the innermost step reads them. A strip of `width` rows of a (or columns of b) holds its
 // elements k by k.
 #pragma once
-#include "kernels/gemm/gemm_vector.h"
+#include "kernels/gemm/gemm_widen.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -21,7 +21,7 @@ void pack_dense_strip(C* to, int64_t pitch, const T* from, int64_t depth, int64_
   const int whole = width / lanes * lanes, rest = width - whole;
   const int64_t spilling = rest && pitch == padded ? k - 1 - (whole + lanes) / pitch : 0;
   for (int64_t p = 0; p < k; ++p, to += pitch, from += depth) {
-    for (int i = 0; i < whole; i += lanes) store_vector<C>(to + i, load_as(from + i));
+    for (int i = 0; i < whole; i += lanes) store_vector<C>(to + i, load_wide(from + i));
     if (rest == 0) continue;
     const Vector<C> v = load_part_as(from + whole, rest);
     if (p < spilling) {
@@ -69,7 +69,7 @@ void pack_crossing_strip(C* to, int64_t pitch, const T* from, int64_t along, int
                          int padded) {
   const auto load = [=](int i, int64_t p, int columns) {
     const T* row = from + i * along + p;
-    return columns == kLanes<C> ? load_as(row) : load_part_as(row, columns);
+    return columns == kLanes<C> ? load_wide(row) : load_part_as(row, columns);
   };
   pack_crossing<C>(to, pitch, load, k, width, padded);
 }

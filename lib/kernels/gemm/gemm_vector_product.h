@@ -15,7 +15,7 @@ template <class T, bool Pairs> struct DotStep {
     if constexpr (Pairs) {
       return load_vector(reinterpret_cast<const uint32_t*>(p));
     } else {
-      return load_as(p);
+      return load_wide(p);
     }
   }
   static FLAM_FN auto load_part(const T* p, int n) {
@@ -166,7 +166,8 @@ void add_rows(const T* x, int64_t depth, const T* b, int64_t b_depth, int64_t n,
 #pragma GCC unroll 8
     for (int s = 0; s < Steps; ++s) {
       const T* row = b + s * b_depth + j;
-      v = multiply_add<C>(scale[s], part == kLanes<C> ? load_as(row) : load_part_as(row, part), v);
+      v = multiply_add<C>(scale[s], part == kLanes<C> ? load_wide(row) : load_part_as(row, part),
+                          v);
     }
     store_vector(sums + j, v);
   }
