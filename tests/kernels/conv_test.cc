@@ -69,6 +69,11 @@ const Case kCases[] = {
     {2, 5, 5, 5, {9, 28}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
     {1, 2, 2, 2, {6, 70}, {5, 5}, {1, 1}, {2, 2}, {1, 1}},
     {1, 3, 3, 3, {3, 33}, {3, 7}, {1, 1}, {4, 5}, {1, 1}},
+    // One tap of planes that are matrices: groups, tails, sums in two pieces that cut an image, and
+    // panels of long rows.
+    {2, 12, 20, 2, {33, 30}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {3, 5, 7, 1, {50, 40}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {1, 9, 61, 1, {4101}, {1}, {1}, {0}, {1}},
     // weights whose rows are put together of several channels
     {2, 70, 40, 1, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
 };
@@ -526,6 +531,19 @@ void check_threads(const Case& c, Dtype dtype) {
       EXPECT_EQ(doubles_of(*results[i]), first[i]);
     }
   }
+}
+
+// A gradient by the weight of one tap has dense rows where its channels lie together, and dense
+// columns where its outputs do.
+TEST(Conv, GradientOfAWeightThatIsTurned) {
+  const Case c{2, 20, 24, 1, {9, 8}, {1, 1}, {1, 1}, {0, 0}, {1, 1}};
+  const Problem s = problem_of(c, Dtype::f32, false);
+  const Tensor rows = image(s.w.sizes(), Dtype::f32, false, 8),
+               columns = empty_strided(s.w.sizes(), Dims{1, 24, 24, 24}, Dtype::f32, kCpu);
+  run_conv_backward_weight("conv", rows, s.dy, s.x, params_of(c));
+  run_conv_backward_weight("conv", columns, s.dy, s.x, params_of(c));
+  for (int64_t i = 0; i < rows.numel(); ++i)
+    ASSERT_NEAR(columns.data_as<float>()[i / 20 + i % 20 * 24], rows.data_as<float>()[i], 1e-4);
 }
 
 TEST(Conv, SameBitsForEveryNumberOfThreads) {

@@ -198,6 +198,16 @@ TEST(Gemm, BlockedSizes) {
   }
 }
 
+// A short k and long rows: panels of all rows, the last ones with tails.
+TEST(Gemm, PanelsOfLongRows) {
+  for (const Layout& layout : kLayouts) {
+    check_matrix(33, 4099, 23, Dtype::f32, layout);
+    check_matrix(14, 4096, 33, Dtype::f32, layout, 3);
+    check_matrix(35, 2100, 31, Dtype::f64, layout);
+    check_matrix(33, 4130, 20, Dtype::f16, layout);
+  }
+}
+
 // One chain of a constant loses more with every term: of so many it is off by far more than this.
 TEST(Gemm, LongSumsAreNotOneChain) {
   const int64_t sizes[][2] = {{1, 1}, {1, 2}, {2, 2}, {1, 9}, {9, 1}, {9, 3}, {1, 40}, {20, 17}};
@@ -414,6 +424,7 @@ TEST(Gemm, SameBitsForEveryNumberOfThreads) {
                           {1, 3, 5, 200000},
                           {1, 1, 70, 70000},
                           {40, 30, 30, 30},
+                          {1, 33, 4130, 40},
                           {3, 150, 170, 140}}) {
       for (const Layout& layout : kLayouts) {
         const Tensor a = matrix({s.batch, s.m, s.k}, layout.a, dtype, random);

@@ -7,6 +7,7 @@
 
 #include "kernels/conv/conv_far.h"
 #include "kernels/conv/conv_lanes.h"
+#include "kernels/conv/conv_matrix.h"
 #include "kernels/conv/conv_pixels_weight.h"
 #include "kernels/conv/conv_plane_direct.h"
 #include "kernels/conv/conv_plane_rows.h"
@@ -15,45 +16,6 @@
 #include "kernels/conv/conv_winograd_weight.h"
 
 namespace flambeau::FLAM_TARGET {
-
-// Planes under one tap that stays in place are a matrix already, [channels, positions].
-template <class T> bool is_matrix(const TapProduct<T>& g) {
-  return g.dim[0].whole() && g.dim[0].size == 1 && g.dim[1].whole() && g.dim[1].size == 1 &&
-         g.dim[2].whole() && g.dim[2].stride == 1 && g.out_step[2] == 1 && g.x_channel != 1 &&
-         std::is_same_v<T, GemmCompute<T>>;
-}
-
-template <class T> void matrix_taps(const TapProduct<T>& g) {
-  using C = GemmCompute<T>;
-  const int64_t items = g.images * g.groups, n = g.dim[2].count;
-  const int64_t work = g.rows * (g.channels + 1) * n;
-  // Whole images to threads, where there are enough of them; else the threads share each image.
-  const int64_t grain = items >= 2 * get_num_threads() ? 1 + (1 << 18) / work : items;
-  const Scratch packed(size_t(g.groups * g.rows * g.channels) * sizeof(C));
-  auto weight = [&](int64_t group) {
-    return MatrixSource<T>{g.w + group * g.w_group, g.w_row, g.w_channel};
-  };
-  auto packed_of = [&](int64_t group) { return packed.as<C>() + group * g.rows * g.channels; };
-  for (int64_t group = 0; group < g.groups; ++group)
-    pack_whole(packed_of(group), weight(group), g.rows, g.channels);
-  parallel_for(items, grain, [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) {
-      const int64_t image = i / g.groups, group = i % g.groups, channel = group * g.rows;
-      const MatrixSource<T> x{g.x + image * g.x_image + group * g.channels * g.x_channel, 1,
-                              g.x_channel};
-      const Target<C> to{
-          reinterpret_cast<C*>(g.out) + image * g.out_image + channel * g.out_channel,
-          g.out_channel,
-          g.bias ? reinterpret_cast<const C*>(g.bias) + channel * g.bias_stride : nullptr,
-          g.bias_stride,
-          true,
-          g.activation == Activation::relu};
-      BlockedProduct<MatrixSource<T>, MatrixSource<T>>(g.rows, n, g.channels, weight(group), x, to,
-                                                       packed_of(group))
-          .run();
-    }
-  });
-}
 
 #if FLAM_ISA_RANK == 2
 // Whether dot products of bfloat16 are there and have channels enough to work on.
@@ -172,6 +134,7 @@ template <class T> void conv_weight_entry(void*, const void* p) {
   g.simplify();
   if (LaneProduct<T>::suits(g)) return LaneProduct<T>(g).run_weight();
   if (PlaneWeight<T>::suits(g)) return PlaneWeight<T>(g).run();
+  if (MatrixWeight<T>::suits(g)) return MatrixWeight<T>(g).run();
   if constexpr (std::is_same_v<GemmCompute<T>, float>) {
     if (WinogradPlan<T>::suits(g) && WinogradPlan<T>(g).holds_taps() &&
         (g.dim[2].taps == 3 ? WinogradWeight<T, 3>(g).run() : WinogradWeight<T, 5>(g).run())) {

@@ -1,7 +1,7 @@
 // The blocked product: k in slabs of kSlabDepth; a slab of a and of b is packed once by all
-// threads, then tiles of the output are made in parallel. Operands that the innermost step can read
-// where they lie are not packed. The operands are Source objects, so that a convolution can pack
-// patches of an image that is never unrolled.
+// threads, then tiles of the output are made in parallel; of a short k, panels of all rows, which
+// pack their own columns. Operands that the innermost step can read where they lie are not packed.
+// The operands are Source objects, so that a convolution can pack what is no matrix as it lies.
 #pragma once
 #include <algorithm>
 
@@ -90,6 +90,7 @@ template <class S> struct SlabPacking {
   Strips strips;
   bool pads;  // strips to whole vectors
   int64_t p, depth;
+  int64_t from = 0;  // where in the source the first strip begins
 
   int64_t tasks() const {
     return source.row_by_row() && strips.n > 0 ? (depth + kFewRows - 1) / kFewRows : strips.count;
@@ -108,8 +109,8 @@ template <class S> struct SlabPacking {
   void pack(int64_t s, int64_t row, int64_t rows) const {
     const int64_t first = strips.first(s), width = strips.first(s + 1) - first,
                   padded = pads ? (width + kLanes<C> - 1) / kLanes<C> * kLanes<C> : width;
-    source.pack(to + first * depth + row * padded, padded, first, int(width), int(padded), p + row,
-                rows);
+    source.pack(to + first * depth + row * padded, padded, from + first, int(width), int(padded),
+                p + row, rows);
   }
 };
 
@@ -118,18 +119,35 @@ enum class BMode : int8_t { in_place, by_tile, shared };
 struct BlockPlan {
   bool pack_a;
   BMode b;
+  int64_t panel = 0;  // columns of a tile of all rows, which packs them; 0: tiles are even
 };
 
-// In place only where the strips stay cached between their uses.
+// Of a short k the stores are the most. Long rows of the result, often as far apart as a cache has
+// few places for, are written along: a strip's whole part of a panel, and then the next strip's, so
+// that memory sees few streams, and long ones. Packed columns come from the second-level cache.
+// There are as many panels as threads may share.
+template <class C> int64_t panel_of(int64_t m, int64_t n, int64_t depth) {
+  constexpr int64_t kPanels = 8, kCached = 1 << 17, kShort = 256, kRowsOfA = 1 << 15;  // bytes
+  const int64_t bytes = std::max<int64_t>(1, depth) * int64_t(sizeof(C));
+  if (bytes > kShort || m * bytes > kRowsOfA || n < kPanels * 4 * kTileColumns<C>) return 0;
+  const int64_t panels = std::max(kPanels, n * bytes / kCached), each = (n + panels - 1) / panels;
+  return (each + kMicroColumns<C> - 1) / kMicroColumns<C> * kMicroColumns<C>;
+}
+
+// In place only where the strips stay cached between their uses; a may be packed already.
 template <class A, class B>
-BlockPlan plan_blocks(int64_t m, int64_t n, int64_t k, const A& a, const B& b) {
+BlockPlan plan_blocks(int64_t m, int64_t n, int64_t k, const A& a, const B& b,
+                      bool packed = false) {
   using C = typename A::C;
   BlockPlan plan{true, m <= kTileRows<C> ? BMode::by_tile : BMode::shared};
   const int64_t few = a.along * int64_t(sizeof(C)) < kFarRows ? 65536 : 8192;
   const bool small_a = m * k <= few || (m * k <= 32768 && n <= 2 * kMicroColumns<C>);
-  if (a.in_place() && (a.along == 1 || a.depth == 1) && small_a) plan.pack_a = false;
-  const bool small_b = std::min(k, kSlabDepth<C>) * b.depth * int64_t(sizeof(C)) <= 65536;
+  if (!packed && a.in_place() && (a.along == 1 || a.depth == 1) && small_a) plan.pack_a = false;
+  const int64_t depth = std::min(k, kSlabDepth<C>);
+  const bool small_b = depth * b.depth * int64_t(sizeof(C)) <= 65536;
   if (b.in_place() && b.along == 1 && (small_b || m <= 2 * kStripRows<C>)) plan.b = BMode::in_place;
+  if (plan.b != BMode::in_place) plan.panel = panel_of<C>(m, n, depth);
+  if (plan.panel) plan.b = BMode::by_tile;
   return plan;
 }
 
@@ -144,8 +162,7 @@ template <class A, class B> class BlockedProduct {
         a_(a),
         b_(b),
         target_(target),
-        plan_(packed_a ? BlockPlan{true, plan_blocks(m, n, k, a, b).b}
-                       : plan_blocks(m, n, k, a, b)),
+        plan_(plan_blocks(m, n, k, a, b, packed_a != nullptr)),
         packed_a_(packed_a),
         strips_(Strips::rows<C>(m)) {}
 
@@ -175,6 +192,7 @@ template <class A, class B> class BlockedProduct {
                  [&](int64_t i, int64_t end) {
                    for (; i < end; ++i) i < of_a ? a.run(i) : b.run(i - of_a);
                  });
+    if (plan_.panel) return panels(p, depth);
     const int64_t rows = (strips_.count + kTileStrips - 1) / kTileStrips;
     const int64_t columns = (n_ + kTileColumns<C> - 1) / kTileColumns<C>;
     const int64_t tile_work =
@@ -186,6 +204,35 @@ template <class A, class B> class BlockedProduct {
 
   static int64_t grain(int64_t work, int64_t wanted) {
     return work >= wanted ? 1 : (wanted + work) / (work + 1);
+  }
+
+  void panels(int64_t p, int64_t depth) {
+    const int64_t count = (n_ + plan_.panel - 1) / plan_.panel;
+    parallel_for(count, grain(m_ * plan_.panel * (depth + 1), 1 << 18),
+                 [&](int64_t i, int64_t end) {
+                   const Scratch columns(size_t(plan_.panel * depth) * sizeof(C));
+                   for (; i < end; ++i) panel(columns.template as<C>(), i * plan_.panel, p, depth);
+                 });
+  }
+
+  void panel(C* columns, int64_t first, int64_t p, int64_t depth) const {
+    const int64_t n = std::min(plan_.panel, n_ - first);
+    const SlabPacking<B> packing{b_, columns, Strips::columns(n, kColumns), true, p, depth, first};
+    for (int64_t i = 0; i < packing.tasks(); ++i) packing.run(i);
+    [[maybe_unused]] const typename Steps<C>::Session session;
+    for (int64_t strip = 0; strip < strips_.count; ++strip) {
+      for (int64_t j = 0; j < n; j += kColumns) {
+        const int width = int(std::min(kColumns, n - j));
+        MicroArgs<C> g;
+        g.k = depth;
+        g.last = width % kLanes<C> ? width % kLanes<C> : kLanes<C>;
+        g.b_depth = padded(width);
+        g.b = columns + j * depth;
+        rows_of_tile(g, strip, strip + 1, first + j, padded(width) / kLanes<C>, p, depth);
+      }
+    }
+    if (target_.finish && p + depth >= k_)
+      target_.finish(target_.finisher, 0, m_, first, first + n);
   }
 
   static int padded(int64_t width) { return int((width + kLanes<C> - 1) / kLanes<C> * kLanes<C>); }

@@ -3,6 +3,7 @@
 // through a matrix of the arithmetic type, which is scaled, added to c, activated and converted
 // tile by tile as its sums get ready. Products of bfloat16 take the processor's own instructions.
 #pragma once
+#include "kernels/gemm/gemm_pieces.h"
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/gemm/gemm_tiny.h"
 #include "kernels/gemm/gemm_vector_product.h"
@@ -73,39 +74,21 @@ void multiply_short(const HostProduct<T>& g, const Target<GemmCompute<T>>& targe
   BlockedProduct<MatrixSource<T>, MatrixSource<T>>(g.m, g.n, g.k, a, b, target, g.packed_a).run();
 }
 
-// A long k in pieces, which are summed in double: one after the other where each keeps all threads
-// busy, else shared out.
-inline constexpr int64_t kLongSum = 1 << 16;
-
+// One after the other where each keeps all threads busy, else shared out.
 template <class T>
-void multiply_pieces(const HostProduct<T>& g, const Target<GemmCompute<T>>& t) {
+void multiply_pieces(const HostProduct<T>& g, const Target<GemmCompute<T>>& target) {
   using C = GemmCompute<T>;
-  const int64_t pieces = (g.k + kLongSum - 1) / kLongSum, size = g.m * g.n;
-  const Scratch memory(size_t(pieces * size) * sizeof(C));
-  C* const sums = memory.as<C>();
+  const int64_t pieces = (g.k + kLongSum - 1) / kLongSum;
   const int64_t grain = g.m <= kTileRows<C> && g.n <= kTileColumns<C> ? 1 : pieces;
-  parallel_for(pieces, grain, [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) {
-      const int64_t p = i * kLongSum;
-      HostProduct<T> piece = g;
-      piece.a.data += p * g.a.col;
-      piece.b.data += p * g.b.row;
-      piece.k = std::min(kLongSum, g.k - p);
-      if (g.packed_a) piece.packed_a += g.m * p;
-      multiply_short(piece, {sums + i * size, g.n, nullptr, 0, false, false});
-    }
+  sum_pieces(g.m, g.n, pieces, grain, target, [&](int64_t i, const Target<C>& sums) {
+    const int64_t p = i * kLongSum;
+    HostProduct<T> piece = g;
+    piece.a.data += p * g.a.col;
+    piece.b.data += p * g.b.row;
+    piece.k = std::min(kLongSum, g.k - p);
+    if (g.packed_a) piece.packed_a += g.m * p;
+    multiply_short(piece, sums);
   });
-  parallel_for(g.m, 1 + (1 << 14) / (g.n * pieces), [&](int64_t row, int64_t end) {
-    for (; row < end; ++row) {
-      const C* init = t.init ? t.init + row * t.init_row : nullptr;
-      for (int64_t j = 0; j < g.n; ++j) {
-        double sum = init ? double(init[t.init_column ? 0 : j]) : 0;
-        for (int64_t i = 0; i < pieces; ++i) sum += double(sums[i * size + row * g.n + j]);
-        t.out[row * t.out_row + j] = t.relu && sum < 0 ? C(0) : C(sum);
-      }
-    }
-  });
-  if (t.finish) t.finish(t.finisher, 0, g.m, 0, g.n);
 }
 
 template <class T>
