@@ -28,8 +28,7 @@ FLAM_FN PlainPower plain_power(float x) {
 }  // namespace single
 
 FLAM_FN float gate_sigmoid(float x) {
-  const float size = fabs(x), y = __builtin_copysignf(87 < size ? 87 : size, x);
-  const auto e = single::plain_power(-y);
+  const auto e = single::plain_power(87 < x ? -87 : -x);  // what it makes of less is not used
   const float open = 1 / (1 + basic::multiply_add(e.unit, e.rest, e.unit));
   return x < -87 ? 0 : open;
 }

@@ -139,6 +139,10 @@ def test_an_unusual_neighbour_changes_no_result(name, dtype, device):
         rows = np.stack([x, np.full_like(x, other)], -1).reshape(-1)
         beside = call(flambeau.tensor(rows).to(device)).cpu().numpy()[::2]
         assert np.array_equal(np.sort(alone), np.sort(beside)), (name, other)
+        rows = np.insert(x, np.arange(0, x.size, 37), other)
+        beside = call(flambeau.tensor(rows).to(device)).cpu().numpy()
+        beside = np.delete(beside, np.arange(0, rows.size, 38))
+        assert np.array_equal(np.sort(alone), np.sort(beside)), (name, other)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])

@@ -3,6 +3,7 @@
 // form says by `usual` in which lanes it holds; the others are the functor's own, or those of a
 // functor that it names by `using Others`, so that no result depends on a number's neighbours.
 #pragma once
+#include <array>
 #include <cstring>
 
 #include "kernels/map/map_loop.h"
@@ -25,27 +26,61 @@ struct OthersOf<F, OnEights> {
 };
 
 // Some eights: first all their places, which the loads of rows then need not wait for.
-inline constexpr int64_t kEightsAtOnce = 64;
+inline constexpr int64_t kEightsAtOnce = 128;
 
-// Of which the form's own are its lanes in `usual`. The others are computed beside all, because
-// vectors of them cost less than two numbers of eight, one after the other.
+// Of a byte's bits that are set the numbers, in order, a byte each, as one number of eight bytes.
+inline constexpr auto kSetBits = [] {
+  std::array<uint64_t, 256> bits{};
+  for (size_t byte = 0; byte < bits.size(); ++byte) {
+    for (int bit = 0, at = 0; bit < 8; ++bit) {
+      if (byte >> bit & 1) bits[byte] |= uint64_t(bit) << 8 * at++;
+    }
+  }
+  return bits;
+}();
+
+// Where among some numbers those are that the form does not hold for, rounded up to eights by the
+// last one again: loops over so many end as often in the same way, which a processor foresees.
+class UnusualPlaces {
+ public:
+  template <class OnEights>
+  FLAM_FN UnusualPlaces(const OnEights& form, int64_t n, const float* in) {
+    int64_t count = 0;  // a member would be read again after every place
+    for (int64_t i = 0; i < n; i += 8) {
+      const __m256 usual = form.usual(_mm256_loadu_ps(in + i));
+      const unsigned byte = unsigned(_mm256_movemask_ps(usual)) ^ 0xff;
+      const uint64_t places = kSetBits[byte] + uint64_t(i) * 0x0101010101010101u;
+      memcpy(place_ + count, &places, sizeof places);
+      count += __builtin_popcount(byte);
+    }
+    memset(place_ + count, count ? place_[count - 1] : 0, 8);
+    count_ = (count + 7) / 8 * 8;
+  }
+  int64_t count() const { return count_; }
+  int operator[](int64_t i) const { return place_[i]; }
+
+ private:
+  int64_t count_;
+  uint8_t place_[kEightsAtOnce + 8];
+};
+static_assert(kEightsAtOnce <= 256);
+
+// The form's own are its lanes in `usual`. The others, mostly few, are put together and computed as
+// vectors: one by one each would take as long as eight, and so would eights where they are.
 template <class Others, class OnEights>
 __attribute__((noinline)) void unusual_eights(const Others& others, const OnEights& form, int64_t n,
                                               float* out, const float* in, const uint32_t* place) {
-  constexpr int64_t part = 16;  // of which most are usual where few numbers are not
-  alignas(32) float other[part] = {};
-  for (int64_t begin = 0; begin < n; begin += part) {
-    const int64_t end = n - begin < part ? n : begin + part;
-    int usual = 0xff;
-    for (int64_t i = begin; i < end; i += 8)
-      usual &= _mm256_movemask_ps(form.usual(_mm256_loadu_ps(in + i)));
-    if (usual != 0xff) {
-      for (int64_t i = begin; i < end; ++i) other[i - begin] = others(in[i]);
-    }
-    for (int64_t i = begin; i < end; i += 8) {
-      const __m256 x = _mm256_loadu_ps(in + i), rest = _mm256_load_ps(other + (i - begin));
-      _mm256_storeu_ps(out + i, _mm256_blendv_ps(rest, form(x, place + i), form.usual(x)));
-    }
+  const UnusualPlaces at(form, n, in);
+  alignas(32) float other[kEightsAtOnce];
+  for (int64_t i = 0; i < at.count(); i += 8) {
+    for (int k = 0; k < 8; ++k) other[i + k] = in[at[i + k]];
+  }
+  // Meanwhile the numbers that were stored one by one become readable as vectors.
+  for (int64_t i = 0; i < n; i += 8)
+    _mm256_storeu_ps(out + i, form(_mm256_loadu_ps(in + i), place + i));
+  for (int64_t i = 0; i < at.count(); i += 8) {
+    for (int k = 0; k < 8; ++k) other[i + k] = others(other[i + k]);
+    for (int k = 0; k < 8; ++k) out[at[i + k]] = other[i + k];
   }
 }
 

@@ -17,10 +17,13 @@ struct GeluOnEights {
   using Rows = NormalTailRows;
   const Rows& rows = normal_tail_rows();
 
-  // Far below it falls faster than the rows say; at infinity a difference would be NaN.
+  // Not from the last row but one, beyond which it falls faster than rows say, to where it is 0;
+  // nor at infinities, of which a difference would be NaN.
   FLAM_FN __m256 usual(__m256 x) const {
-    return _mm256_and_ps(_mm256_cmp_ps(x, all_eight(-Rows::kEnd), _CMP_GE_OQ),
-                         _mm256_cmp_ps(x, all_eight(__builtin_inff()), _CMP_LT_OQ));
+    constexpr float first = -Rows::kEnd + 1.0f / kPiecesOfOne, end = single::kGeluEnd;
+    const __m256 apart = size(_mm256_sub_ps(x, all_eight((first + end) / 2)));
+    return _mm256_and_ps(_mm256_cmp_ps(apart, all_eight((first - end) / 2), _CMP_GE_OQ),
+                         _mm256_cmp_ps(apart, all_eight(__builtin_inff()), _CMP_LT_OQ));
   }
   FLAM_FN __m256i place(__m256 x) const { return place_of(size_of(x)).bytes; }
 
@@ -33,9 +36,8 @@ struct GeluOnEights {
   }
 
  private:
-  FLAM_FN static __m256 size_of(__m256 x) {
-    return _mm256_min_ps(_mm256_andnot_ps(all_eight(-0.0f), x), all_eight(Rows::kEnd));
-  }
+  FLAM_FN static __m256 size(__m256 x) { return _mm256_andnot_ps(all_eight(-0.0f), x); }
+  FLAM_FN static __m256 size_of(__m256 x) { return _mm256_min_ps(size(x), all_eight(Rows::kEnd)); }
 };
 
 #else

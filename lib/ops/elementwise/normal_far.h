@@ -31,8 +31,9 @@ FLAM_FN Pair far_factor(float w) {
   return {f.high, f.low - 0x1.857936p-27f};
 }
 
-FLAM_FN float far_gelu(float x) {  // of x below -6
-  constexpr float end = -14.4f;
+inline constexpr float kGeluEnd = -14.4f;  // below, and a little above, it is 0
+FLAM_FN float far_gelu(float x) {          // of x below -6
+  constexpr float end = kGeluEnd;
   const float z = x < end ? 8 : -x;
   const Scaled e = falling(z, 0.5f);
   const Pair y = product(e.value, far_factor(1 / (z * z)));
