@@ -15,6 +15,7 @@
 #include "kernels/gemm/gemm.h"
 #include "ops/nn/attention_cut.h"
 #include "ops/random/draw.h"
+#include "tensor/joined.h"
 
 namespace flambeau::ops {
 
@@ -124,11 +125,27 @@ struct Shared {
   }
 };
 
+// Uninitialised gradients of q, k and v, beside each other where these are parts of one projection,
+// of which they are the gradient then without a copy; and one more.
+Tensors gradients_of(const Tensor& q, const Tensor& k, const Tensor& v) {
+  const Tensor of[] = {q, k, v};
+  Tensors grads(4);
+  for (size_t d = 0; d < q.sizes().size(); ++d) {
+    const Tensor whole = joined_in_place(of, d);
+    if (!whole) continue;
+    const Tensor memory =
+        flambeau::empty_strided(whole.sizes(), whole.strides(), q.dtype(), q.device());
+    for (size_t i = 0; i < 3; ++i)
+      grads[i] = alias(memory, of[i].sizes(), memory.strides(), of[i].offset() - q.offset());
+    return grads;
+  }
+  for (size_t i = 0; i < 3; ++i) grads[i] = by_places(of[i].sizes(), q.dtype(), q.device());
+  return grads;
+}
+
 Tensors backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
                  const Tensor& added, const AttentionOptions& o) {
-  Tensors grads(3);
-  const Tensor* const of[] = {&q, &k, &v};
-  for (size_t i = 0; i < 3; ++i) grads[i] = by_places(of[i]->sizes(), q.dtype(), q.device());
+  Tensors grads = gradients_of(q, k, v);
   const Tensor lq = lifted(q), lk = lifted(k), lv = lifted(v), ly = lifted(dy);
   const Tensor dk = lifted(grads[1]), dv = lifted(grads[2]);
   const int64_t places = sharing(lq, lk);
@@ -156,9 +173,7 @@ Tensors backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tenso
 Tensors backward_of(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
                     const Tensor& added, const Tensor& y, const Tensor& statistics,
                     const AttentionHow& o, bool of_mask) {
-  Tensors grads(4);
-  const Tensor* const of[] = {&q, &k, &v};
-  for (size_t i = 0; i < 3; ++i) grads[i] = by_places(of[i]->sizes(), q.dtype(), q.device());
+  Tensors grads = gradients_of(q, k, v);
   const Tensor dmask = of_mask ? flambeau::empty(added.sizes(), Dtype::f32, q.device()) : Tensor();
   run_attention_backward(
       kOp, {lifted(y), lifted(q), lifted(k), lifted(v), mask_of(added, q.dtype()), statistics},

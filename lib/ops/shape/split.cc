@@ -1,8 +1,9 @@
 // Taking a tensor apart: all parts are views recorded by one node, so that their gradients are
-// joined once.
+// joined once, without a copy where they lie beside each other.
 #include "base/checked.h"
 #include "ops/call.h"
 #include "ops/ops.h"
+#include "tensor/joined.h"
 
 namespace flambeau::ops {
 
@@ -25,7 +26,10 @@ struct SplitBackward {
   size_t dim;
   std::vector<Dims> sizes;
   static constexpr auto name = "SplitBackward0";
-  Tensors operator()(TensorsView dy) const { return {cat(filled(dy, sizes), int64_t(dim))}; }
+  Tensors operator()(TensorsView dy) const {
+    const Tensor whole = modes.grad ? Tensor() : joined_in_place(dy, dim);
+    return {whole ? whole : cat(filled(dy, sizes), int64_t(dim))};
+  }
 };
 struct SplitWithSizesBackward : SplitBackward {
   static constexpr auto name = "SplitWithSizesBackward0";
@@ -35,7 +39,23 @@ struct UnbindBackward {
   size_t dim;
   std::vector<Dims> sizes;
   static constexpr auto name = "UnbindBackward0";
-  Tensors operator()(TensorsView dy) const { return {stack(filled(dy, sizes), int64_t(dim))}; }
+  Tensors operator()(TensorsView dy) const {
+    const Tensor whole = modes.grad ? Tensor() : stacked_in_place(dy);
+    return {whole ? whole : stack(filled(dy, sizes), int64_t(dim))};
+  }
+
+ private:
+  Tensor stacked_in_place(TensorsView dy) const {
+    std::vector<Tensor> parts;
+    for (const Tensor& g : dy) {
+      if (!g) return {};
+      Dims one(g.sizes()), strides(g.strides());
+      one.insert(dim, 1);
+      strides.insert(dim, 1);
+      parts.push_back(alias(g, one, strides, g.offset()));
+    }
+    return joined_in_place(parts, dim);
+  }
 };
 
 template <class Backward>
