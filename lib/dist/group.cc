@@ -425,14 +425,16 @@ void Group::note(const Task& task) {
   now_ = {task.sequence, task.call.what, task.origin.place, Clock::now(), true};
 }
 
-void Group::note_pair(const What& what, const char* place, Clock::time_point begun) {
+void Group::note_pair(const Work& work, const What& what, const char* place,
+                      Clock::time_point begun) {
   const std::lock_guard lock(now_mutex_);
-  pair_ = {0, what, place, begun, true};
+  const auto after = std::ranges::find_if(pairs_, [&](const Shown& s) { return s.at > begun; });
+  pairs_.insert(after, Shown{0, what, place, begun, true, &work});
 }
 
-void Group::forget_pair() {
+void Group::forget_pair(const Work& work) {
   const std::lock_guard lock(now_mutex_);
-  pair_ = {};
+  std::erase_if(pairs_, [&](const Shown& s) { return s.transfer == &work; });
 }
 
 Group::Outcome Group::perform(Task& task) {
@@ -461,22 +463,54 @@ void Group::conclude(Work& work, Outcome outcome) {
     work.finish(std::move(outcome.ready));
 }
 
-Group::Now Group::now() const {
-  if (const Ref<StreamWork> work = streams_ ? streams_->oldest() : nullptr) {
-    const std::chrono::duration<double> since = Clock::now() - work->began;
-    const uint64_t tag = work->sequence ? work->what.tag(work->sequence) : 0;
-    return {work->sequence, tag, work->what.text(), work->place ? work->place : "", since.count(),
-            true,           true};
-  }
-  const std::lock_guard lock(now_mutex_);
-  const auto& shown = pair_.under_way && !now_.under_way ? pair_ : now_;
-  if (!shown.sequence && !shown.under_way) return {};
-  const std::chrono::duration<double> since = Clock::now() - shown.at;
-  const uint64_t tag = shown.sequence ? shown.what.tag(shown.sequence) : 0;
-  Now found{shown.sequence, tag, shown.what.text(), shown.place ? shown.place : "", since.count(),
-            shown.under_way};
-  if (&shown == &pair_) found.transfer = Transfer::of(shown.what, since.count());
+static std::optional<int32_t> peer_of(const What& what) {
+  if (what.pairwise()) return what.peer;
+  return {};
+}
+
+static double seconds_since(Clock::time_point at) {
+  return std::chrono::duration<double>(Clock::now() - at).count();
+}
+
+static Group::Now now_of(const StreamWork& work) {
+  const uint64_t tag = work.sequence ? work.what.tag(work.sequence) : 0;
+  return {.sequence = work.sequence,
+          .tag = tag,
+          .what = work.what.text(),
+          .place = work.place ? work.place : "",
+          .seconds = seconds_since(work.began),
+          .under_way = true,
+          .on_stream = true,
+          .peer = peer_of(work.what)};
+}
+
+Group::Now Group::Shown::now() const {
+  if (!sequence && !under_way) return {};
+  Now found{.sequence = sequence,
+            .tag = sequence ? what.tag(sequence) : 0,
+            .what = what.text(),
+            .place = place ? place : "",
+            .seconds = seconds_since(at),
+            .under_way = under_way,
+            .peer = peer_of(what)};
+  if (transfer) found.transfer = Transfer::of(what, found.seconds);
   return found;
+}
+
+Group::Now Group::now() const {
+  if (const Ref<StreamWork> work = streams_ ? streams_->oldest() : nullptr) return now_of(*work);
+  const std::lock_guard lock(now_mutex_);
+  return !pairs_.empty() && !now_.under_way ? pairs_.front().now() : now_.now();
+}
+
+std::vector<Group::Now> Group::waiting() const {
+  std::vector<Now> all;
+  if (streams_)
+    for (const Ref<StreamWork>& work : streams_->under_way()) all.push_back(now_of(*work));
+  const std::lock_guard lock(now_mutex_);
+  if (now_.under_way) all.push_back(now_.now());
+  for (const Shown& pair : pairs_) all.push_back(pair.now());
+  return all;
 }
 
 void Group::end(Error error, When when) {
@@ -488,21 +522,33 @@ void Group::end(Error error, When when) {
 
 void Group::miss(Leaver leaver) {
   const std::lock_guard lock(mutex_);
-  if (leaver_) return;
-  leaver_ = std::move(leaver);
-  leaver_seen_ = Clock::now();
+  leavers_.push_back(std::move(leaver));
+}
+
+// A collective waits for all ranks, a transfer for the other one, and a receive from any for as
+// long as one is left.
+const Group::Leaver* Group::awaited_leaver(std::optional<int32_t> peer) const {
+  if (leavers_.empty()) return nullptr;
+  if (!peer) return &leavers_.front();
+  if (*peer < 0) return leavers_.size() + 1 < ranks_.size() ? nullptr : &leavers_.back();
+  const auto found = std::ranges::find(leavers_, ranks_[size_t(*peer)], &Leaver::rank);
+  return found == leavers_.end() ? nullptr : &*found;
 }
 
 std::optional<int> Group::unheard_leaver() const {
-  const Now call = now();
+  const std::vector<Now> calls = waiting();
   const std::lock_guard lock(mutex_);
-  if (!leaver_ || leaver_->last || !call.under_way || call.seconds < kUnanswered) return {};
-  return leaver_->rank;
+  for (const Now& call : calls) {
+    const Leaver* leaver = awaited_leaver(call.peer);
+    if (leaver && !leaver->last && call.seconds >= kUnanswered) return leaver->rank;
+  }
+  return {};
 }
 
-void Group::hear(std::string last) {
+void Group::hear(int rank, std::string last) {
   const std::lock_guard lock(mutex_);
-  if (leaver_) leaver_->last = std::move(last);
+  const auto found = std::ranges::find(leavers_, rank, &Leaver::rank);
+  if (found != leavers_.end()) found->last = std::move(last);
 }
 
 void Group::leave() {
@@ -513,15 +559,15 @@ void Group::leave() {
 
 // A call on a stream may have waited for other work of its device until now.
 void Group::hurry() {
-  Now call = now();
+  const std::vector<Now> calls = waiting();
   const std::lock_guard lock(mutex_);
-  if (call.on_stream && leaver_seen_) {
-    const std::chrono::duration<double> since = Clock::now() - *leaver_seen_;
-    call.seconds = std::min(call.seconds, since.count());
-  }
   if (end_calls_from_ && Clock::now() - *end_calls_from_ > std::chrono::seconds(1)) abort_calls();
-  if (leaver_ && call.under_way && call.seconds > kPatience) {
-    if (!over_) over_ = left_error(*this, *leaver_, call);
+  for (const Now& call : calls) {
+    const Leaver* leaver = awaited_leaver(call.peer);
+    if (!leaver) continue;
+    const double since = call.on_stream ? seconds_since(leaver->seen) : call.seconds;
+    if (std::min(since, call.seconds) <= kPatience) continue;
+    if (!over_) over_ = left_error(*this, *leaver, call);
     abort_calls();
   }
 }
@@ -540,15 +586,18 @@ void Group::explain(uint64_t sequence, const What& what, Millis timeout, flam_di
     const std::lock_guard lock(mutex_);
     if (over_) throw *over_;
   }
+  const std::optional<int32_t> peer = peer_of(what);
+  const bool of_one = peer && *peer >= 0;
+  const std::vector<int32_t> awaited = of_one ? std::vector{ranks_[size_t(*peer)]} : ranks_;
   Error error = result == FLAM_DIST_TIMEOUT ? world_->not_answered(*this, text, timeout)
                 : result == FLAM_DIST_LOST
-                    ? world_->connection_broke(*this, text, why)
+                    ? world_->connection_broke(*this, text, why, awaited)
                     : Error(Code::internal, cat_text(text, " failed: ", why));
   const Now call = now();
   std::optional<Leaver> leaver;
   if (result == FLAM_DIST_LOST) {
     const std::lock_guard lock(mutex_);
-    leaver = leaver_;
+    if (const Leaver* found = awaited_leaver(peer)) leaver = *found;
   }
   if (leaver && !leaver->last) leaver->last = world_->last_of(leaver->rank);
   const std::lock_guard lock(mutex_);

@@ -76,6 +76,7 @@ class Group final : public RefCounted {
     double seconds = 0;  // since it began, or ended
     bool under_way = false, on_stream = false;
     std::optional<Transfer> transfer = {};  // that is under way
+    std::optional<int32_t> peer = {};       // of a transfer the other rank, -1: any
   };
   Now now() const;
   // From any thread: every further call throws `error`. What is under way may still end well: not
@@ -83,16 +84,17 @@ class Group final : public RefCounted {
   enum class When { now, soon };
   void end(Error error, When when);
   // A rank that has left, and has done its part of what it called: calls to come may still find
-  // what it sent; one that waits for more throws.
+  // what it sent; one that waits for more of it throws. A transfer between others goes on.
   struct Leaver {
     int rank;
-    std::string who;                  // its process
-    std::optional<std::string> last;  // its last message, once it was asked for
+    std::string who;                       // its process
+    std::optional<std::string> last = {};  // its last message, once it was asked for
+    std::chrono::steady_clock::time_point seen = std::chrono::steady_clock::now();
   };
   void miss(Leaver leaver);
   // Whose last message would be told if a call that waits finds no answer, and that message.
   std::optional<int> unheard_leaver() const;
-  void hear(std::string last);
+  void hear(int rank, std::string last);
   void leave();  // the job: see World::leave
   void hurry();  // looks whether that second is over
 
@@ -132,9 +134,10 @@ class Group final : public RefCounted {
   std::optional<Event> move(Task& task);
   void work();  // the group's thread
   void note(const Task& task);
-  // A thread waits for a transfer, and then for none.
-  void note_pair(const What& what, const char* place, std::chrono::steady_clock::time_point begun);
-  void forget_pair();
+  // A thread waits for a transfer, and then not for it.
+  void note_pair(const Work& work, const What& what, const char* place,
+                 std::chrono::steady_clock::time_point begun);
+  void forget_pair(const Work& work);
   [[noreturn]] void explain(uint64_t sequence, const What& what, Millis timeout,
                             flam_dist_result result, const char* why);
   void throw_if_over() const;
@@ -145,7 +148,11 @@ class Group final : public RefCounted {
   void abandon(void* request, Staged memory);
   void sweep(bool all);
   void check_device(const Call& call) const;
-  void abort_calls();  // with the mutex held
+  void abort_calls();                // with the mutex held
+  std::vector<Now> waiting() const;  // all calls that wait now, not only the one that is shown
+  // Who has left, of whom a call waits for more: of a transfer by its other rank. With the mutex
+  // held; null: nobody.
+  const Leaver* awaited_leaver(std::optional<int32_t> peer) const;
 
   const Ref<World> world_;
   const std::vector<int32_t> ranks_;
@@ -173,19 +180,23 @@ class Group final : public RefCounted {
   std::map<std::string, int> alike_;  // splits by name and ranks
   std::vector<std::pair<void*, Staged>> abandoned_;
   std::optional<Error> over_;
-  std::optional<Leaver> leaver_;
-  std::optional<std::chrono::steady_clock::time_point> end_calls_from_, leaver_seen_;
+  std::vector<Leaver> leavers_;  // in the order in which they were missed
+  std::optional<std::chrono::steady_clock::time_point> end_calls_from_;
   bool aborted_ = false;
   mutable std::atomic<bool> told_{false};
 
   mutable std::mutex now_mutex_;
-  struct {
+  struct Shown {
     uint64_t sequence = 0;
     What what;
     const char* place = nullptr;
     std::chrono::steady_clock::time_point at;
     bool under_way = false;
-  } now_, pair_;
+    const Work* transfer = nullptr;
+
+    Now now() const;
+  } now_;
+  std::vector<Shown> pairs_;  // the one that was begun first in front
 };
 
 // Names where in the program this thread is, for reports: "train.py:33 in step". Interned.

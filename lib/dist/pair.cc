@@ -79,9 +79,9 @@ class PairWork final : public Work {
       std::this_thread::sleep_for(Millis(1));
     }
     if (!request_) return true;
-    group_->note_pair(call_.what, origin_.place, begun);
+    group_->note_pair(*this, call_.what, origin_.place, begun);
     ask_provider(until);
-    group_->forget_pair();
+    group_->forget_pair(*this);
     return !request_;
   }
 

@@ -141,10 +141,7 @@ Error lost_error(const Group& group, int rank, const std::string& who, const std
 }
 
 Error left_error(const Group& group, const Group::Leaver& leaver, const Group::Now& own) {
-  const int32_t peer = own.transfer ? own.transfer->peer : -1;
-  const bool waits =
-      own.under_way && (peer < 0 || group.world_ranks()[size_t(peer)] == leaver.rank);
-  const std::string asks = waits ? cat_text(", and ", own_call(own), " waits for it") : "";
+  const std::string asks = own.under_way ? cat_text(", and ", own_call(own), " waits for it") : "";
   return Error(Code::peer_lost,
                cat_text("rank ", leaver.rank, " of ", named(group), " has left the job", asks),
                cat_text(leaver.who, " called destroy_process_group, or its program ended\nrank ",

@@ -249,6 +249,11 @@ Ref<StreamWork> StreamCalls::oldest() const {
   return under_way_.empty() ? nullptr : under_way_.front();
 }
 
+std::vector<Ref<StreamWork>> StreamCalls::under_way() const {
+  const std::lock_guard lock(mutex_);
+  return {under_way_.begin(), under_way_.end()};
+}
+
 void StreamCalls::watch() {
   std::unique_lock lock(mutex_);
   while (!stop_) {

@@ -36,6 +36,7 @@ class StreamCalls {
   void drain();
   void abort();
   Ref<StreamWork> oldest() const;  // that has not ended; null where there is none
+  std::vector<Ref<StreamWork>> under_way() const;
   void* communicator() const { return communicator_; }
 
  private:

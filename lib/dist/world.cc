@@ -91,7 +91,7 @@ void World::add(Group* group) {
 void World::tell(Group& group, const Lost& lost) {
   if (!std::ranges::count(group.world_ranks(), lost.rank)) return;
   if (lost.left)
-    group.miss({lost.rank, lost.who, {}});
+    group.miss({lost.rank, lost.who});
   else
     group.end(lost_error(group, lost.rank, lost.who, lost.last), Group::When::soon);
 }
@@ -223,7 +223,7 @@ void World::ask_of_leavers() {
   for (const auto& [key, rank] : waiting) {
     std::string last = last_of(rank);
     const std::lock_guard lock(mutex_);
-    if (Group* group = group_of(key)) group->hear(std::move(last));
+    if (Group* group = group_of(key)) group->hear(rank, std::move(last));
   }
 }
 
@@ -362,16 +362,14 @@ Error World::not_answered(const Group& group, const std::string& what, Millis af
   return error;
 }
 
-Error World::connection_broke(const Group& group, const std::string& what, const std::string& why) {
-  for (int i = 0; i < 8; i++) {  // the store sees a death a little later
-    const std::string lost = lost_among(group.world_ranks());
-    if (!lost.empty())
-      return Error(Code::peer_lost, cat_text(what, " on group \"", group.name(), "\" failed"),
-                   lost.substr(1), kRestart);
-    std::this_thread::sleep_for(kTick);
-  }
-  return Error(Code::peer_lost, cat_text(what, " on group \"", group.name(), "\" failed: ", why),
-               "", kRestart);
+Error World::connection_broke(const Group& group, const std::string& what, const std::string& why,
+                              const std::vector<int32_t>& awaited) {
+  // The store sees a death a little later.
+  for (int i = 0; i < 8 && lost_among(awaited).empty(); i++) std::this_thread::sleep_for(kTick);
+  const std::string lost = lost_among(group.world_ranks());
+  const std::string failed = cat_text(what, " on group \"", group.name(), "\" failed");
+  return lost.empty() ? Error(Code::peer_lost, cat_text(failed, ": ", why), "", kRestart)
+                      : Error(Code::peer_lost, failed, lost.substr(1), kRestart);
 }
 
 }  // namespace flambeau::dist

@@ -31,8 +31,10 @@ class World final : public RefCounted {
   // The error for a call that was not answered in time: where every rank of the group is. Tells the
   // others, who wait for the same.
   Error not_answered(const Group& group, const std::string& what, Millis after);
-  // The error for a connection that broke: names who is lost, or what is known.
-  Error connection_broke(const Group& group, const std::string& what, const std::string& why);
+  // The error for a connection that broke: names who is lost, or what is known. Of those whose end
+  // broke it, the `awaited`, one hears a little later.
+  Error connection_broke(const Group& group, const std::string& what, const std::string& why,
+                         const std::vector<int32_t>& awaited);
   // A line for each of these ranks that is gone, after a line's end.
   std::string lost_among(const std::vector<int32_t>& ranks) const;
   // The last message of a rank that has left; empty where the store does not answer.

@@ -5,6 +5,7 @@ itself."""
 import concurrent.futures
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -170,25 +171,62 @@ def test_a_rank_that_is_done_ends_only_its_own_groups():
     ranks.values(stays, 3)
 
 
-def is_slow(rank, size):
+def goes_on(rank, size, source):
     """The second rank is slow to answer the first when the third is done."""
     import flambeau as torch
 
     dist = torch.distributed
     dist.init_process_group("gloo")
+    if rank == 2:
+        return None
+    x = torch.full((2,), float(rank))
     if rank == 1:
-        time.sleep(5)
+        time.sleep(4.2)
+        dist.send(x, 0)
+        return None
+    other = threading.Thread(target=lambda: dist.recv(torch.ones(3), 1, tag=7))
+    found = [dist.recv(x, source), x.tolist()]
+    other.start()  # from now on nothing comes: its rank leaves
+    other.join(20)
+    return [*found, other.is_alive()]
+
+
+@pytest.mark.parametrize("source", [1, None])
+def test_a_transfer_between_the_living_goes_on_when_a_third_has_left(source):
+    first = ranks.run(goes_on, 3, source)[0]
+    assert first.value == [1, [1.0, 1.0], False], first.output
+    assert "rank 1 of group" in first.output and "waits for it" in first.output, first.output
+
+
+def two_at_a_time(rank, size):
+    """Of two threads that receive, one waits for a rank that has left."""
+    import flambeau as torch
+
+    dist = torch.distributed
+    dist.init_process_group("gloo")
+    if rank == 1:
+        time.sleep(4.2)
     if rank:
         return None
-    with pytest.raises(dist.DistError) as caught:
-        dist.recv(torch.ones(2), 1)
-    return str(caught.value)
+    texts = {}
+
+    def receive(source):
+        try:
+            dist.recv(torch.ones(2), source)
+        except dist.DistError as error:
+            texts[source] = str(error)
+
+    threads = [threading.Thread(target=receive, args=(source,)) for source in (1, 2)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.2)
+    threads[1].join(6)
+    return texts[2]
 
 
-def test_no_transfer_is_said_to_wait_for_another_than_its_peer():
-    text = ranks.values(is_slow, 3)[0]
-    assert "rank 2 of group" in text and "has left the job" in text, text
-    assert "rank 0: waits in recv(" in text and "waits for it" not in text, text
+def test_whoever_waits_for_a_rank_that_has_left_is_told_beside_one_that_does_not():
+    text = ranks.run(two_at_a_time, 3)[0].value
+    assert "rank 2 of group" in text and "waits for it" in text, text
 
 
 def never_meets(rank, size):
