@@ -220,9 +220,6 @@ def optimizers(torch, mesh):
         again = getattr(torch.optim, kind)(parts, **options)
         again.load_state_dict(made[1].state_dict())
         again.step()
-    optimizer = torch.optim.LBFGS(parts)
-    said = message(lambda: optimizer.step(lambda: torch.tensor(1.0)), NotImplementedError)
-    wrong += [] if "LBFGS of a DTensor is unsupported" in said else [said]
     return wrong
 
 

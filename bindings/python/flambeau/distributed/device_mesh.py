@@ -3,19 +3,23 @@ dimensions.
 
 All ranks make the same meshes in the same order, because each makes the groups of all lines of a
 dimension, also of those that it is not in. A slice, `mesh["dp"]`, has the groups of the mesh that
-it was taken from."""
+it was taken from. A pickled mesh becomes the one of this process that is alike."""
 
 import math
 import os
+import weakref
 
 from .. import cpu, cuda
 from .._tensor import Tensor
 from .._torch import int32, tensor
+from ._collectives import all_reduce
 from ._group import GroupMember, get_process_group_ranks, world
+from ._ops import ReduceOp
 from ._start import init_process_group, is_initialized
 from ._subgroups import new_group
 
 _active = []  # meshes of `with` blocks, the innermost last
+_known = weakref.WeakValueDictionary()  # those that this process made, the last of each kind
 
 
 def _ranks_of(mesh):
@@ -78,6 +82,7 @@ class DeviceMesh:
             raise RuntimeError(f"DeviceMesh cannot have duplicate values, but found {ranks}")
         if _init_backend:
             self._groups = [self._along((d,)) for d in range(self.ndim)]
+        _known[self._key()] = self
 
     def _set(self, device_type, shape, ranks, names):
         kind = str(device_type)
@@ -222,6 +227,11 @@ class DeviceMesh:
             )
         return self._names.index(asked)
 
+    def _mean(self, number):
+        """Leaves in a tensor of this rank's the mean of those of the mesh."""
+        for d in range(self.ndim) if self.get_coordinate() is not None else ():
+            all_reduce(number, ReduceOp.AVG, self.get_group(d))
+
     # ---- parts of it
 
     def __getitem__(self, mesh_dim_names):
@@ -295,10 +305,29 @@ class DeviceMesh:
     def _key(self):
         return self._device_type, self._shape, tuple(self._ranks), self._names
 
+    def __reduce__(self):
+        return _of_pickle, (*self._key(), self._root)
+
     def __repr__(self):
         names = self._names or [f"dim_{d}" for d in range(self.ndim)]
         shape = ", ".join(f"{name}={size}" for name, size in zip(names, self._shape))
         return f"DeviceMesh(({shape}), '{self._device_type}')"
+
+
+def _of_pickle(device_type, shape, ranks, names, root):
+    """The mesh of this process that is alike, or its slice, which has groups. Without one, a mesh
+    that says how tensors lie and has none, as of a file that another job has written."""
+    key = device_type, tuple(shape), tuple(ranks), names
+    found = _known.get(key)
+    if root is not None:
+        has_it = root._groups and (names == root._names or {*names} <= {*root._names}
+                                   or names[0] in root._flattened)  # fmt: skip
+        found = root[names] if has_it else None
+    if found is None or found._key() != key:
+        found = DeviceMesh.__new__(DeviceMesh)
+        found._set(device_type, shape, list(ranks), names)
+        found._root = root
+    return found
 
 
 def _choose_device(rank):

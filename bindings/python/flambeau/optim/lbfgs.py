@@ -2,15 +2,16 @@
 calling the closure back. Source: Liu and Nocedal, 1989, Math. Programming 45.
 
 State is global and kept, as in PyTorch, under the first parameter; it goes to the library before
-a step where a program has replaced it, and comes back after each."""
+a step where a program has replaced it, and comes back after each. Parameters that lie over ranks
+are whole on each of them while it steps, as its vectors are."""
 
 from .._callbacks import guarded, table, value_of
-from .._errors import UnsupportedError
 from .._gen import api
 from .._tensor import Tensor
 from .._torch import float64, tensor
 from ..autograd import enable_grad, no_grad
 from ._rule import arguments
+from ._whole import Whole
 from .optimizer import Optimizer, check_lr
 
 _COUNTS, _NUMBERS = ("func_evals", "n_iter"), ("t", "H_diag", "prev_loss")
@@ -43,28 +44,27 @@ class LBFGS(Optimizer):
         group = self.param_groups[0]
         if group["line_search_fn"] not in (None, "strong_wolfe"):
             raise RuntimeError("only 'strong_wolfe' is supported")
-        if any(hasattr(p, "_local_tensor") for p in group["params"]):
-            raise UnsupportedError(
-                "LBFGS of a DTensor is unsupported: its search takes one loss and one vector of "
-                "all parameters\n  SGD, AdamW and the others that step by each gradient do"
-            )
-        run = _Closure(closure)
-        if not group["params"]:
+        library, whole = self._library(group) if group["params"] else (None, Whole(()))
+        run = _Closure(closure, whole)
+        if library is None:
             run.loss()
             return run.first
-        library = self._library(group)
         api.optimizer_step_closure(library, table("flam_closure", run, call=_call))
+        whole.give()
         self._pull(library, group["params"][0])
         return run.first
 
     def _library(self, group):
-        """The library's optimizer, holding this group's options and this state."""
+        """The library's optimizer, holding this group's options and this state, and what stands
+        for its parameters."""
         found = self.__dict__.get("_held")
         if found is None or found[1] != list(map(id, group["params"])):
-            made = api.lbfgs_new(group["params"])
-            self._held = found = (made, list(map(id, group["params"])))
+            whole = Whole(group["params"])
+            made = api.lbfgs_new(whole.tensors)
+            self._held = found = (made, list(map(id, group["params"])), whole)
             self._seen = None
-        library = found[0]
+        library, _, whole = found
+        whole.take()
         for name in ("lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change"):
             api.optimizer_set_option(library, name, float(group[name]))
         api.optimizer_set_option(library, "history_size", float(group["history_size"]))
@@ -73,7 +73,7 @@ class LBFGS(Optimizer):
         state = self.state.get(group["params"][0])
         if state is not self._seen:
             api.optimizer_load_state_dict(library, _to_library(state or {}))
-        return library
+        return library, whole
 
     def _pull(self, library, first):
         state = _from_library(api.optimizer_state_dict(library))
@@ -83,16 +83,18 @@ class LBFGS(Optimizer):
 class _Closure:
     """A program's closure; remembers what it returned first."""
 
-    def __init__(self, closure):
-        self.closure, self.first, self.called = closure, None, False
+    def __init__(self, closure, whole):
+        self.closure, self.whole, self.first, self.called = closure, whole, None, False
 
     def loss(self):
-        """The loss as a number."""
+        """The loss as a number, at the values that the library has come to."""
+        self.whole.give()
         with enable_grad():
             found = self.closure()
+        self.whole.take_gradients()
         if not self.called:
             self.first, self.called = found, True
-        return float(found.detach() if isinstance(found, Tensor) else found)
+        return self.whole.loss(found)
 
 
 @guarded("flam_py_closure_call")

@@ -299,11 +299,22 @@ class DTensor(Tensor):
         return found
 
     def __reduce_ex__(self, protocol):
-        raise refused("pickling")
+        """This rank's part, and how the tensor lies; whoever reads it has the same part."""
+        about = self._layout.mesh, self._layout.placements, tuple(self._layout.shape)
+        local, is_param = self._local_tensor.detach(), self.__dict__.get("_is_param", False)
+        return _rebuild_dtensor, (local, *about, self.requires_grad, is_param)
 
 
 def _local(value):
     return value._local_tensor if isinstance(value, DTensor) else value
+
+
+def _rebuild_dtensor(local, mesh, placements, shape, requires_grad, is_param):
+    """A pickled tensor, over the mesh that this process has."""
+    found = made(local.requires_grad_(requires_grad), Layout(mesh, placements, tuple(shape)))
+    if is_param:
+        found._is_param = True
+    return found
 
 
 def made(local, layout, cls=DTensor):
