@@ -232,11 +232,40 @@ def test_old_names_and_what_is_unsupported(tmp_path):
         lambda: dcp.HuggingFaceStorageReader(tmp_path),
         lambda: format_utils.BroadcastingTorchSaveReader(),
         lambda: sd.get_model_state_dict(nn.Linear(1, 1), submodules={1}),
+        lambda: dcp.FileSystemWriter(tmp_path, _extensions=[1]),
     ):
         with pytest.raises(NotImplementedError, match="unsupported"):
             call()
     refused("state_dict must be a dict, got list", save, tmp_path, [])
     refused("state_dict must be a dict, got NoneType", load, tmp_path, None)
+
+
+def test_what_there_is_without_knowing_it(tmp_path):
+    state = {"model": {"w": torch.arange(4.0), "b": torch.ones(2)}, "steps": [1, {"n": "x"}]}
+    writer = dcp.FileSystemWriter(
+        tmp_path, serialization_format=dcp.filesystem.SerializationFormat.SAFETENSORS
+    )
+    dcp.save(state, storage_writer=writer)
+    reader, empty = dcp.FileSystemReader(tmp_path), format_utils._EmptyStateDictLoadPlanner
+    for keys, names in (
+        (None, {"model": {"w", "b"}, "steps": None}),
+        ({"model.w"}, {"model": {"w"}}),
+        ({"model", "steps"}, {"model": {"w", "b"}, "steps": None}),
+        ("nothing", {}),
+    ):
+        found = {}
+        format_utils._load_state_dict(found, reader, planner=empty(keys), no_dist=True)
+        assert found.keys() == names.keys()
+        assert all(names[k] is None or found[k].keys() == names[k] for k in names)
+        again = dcp.state_dict_loader._load_state_dict_from_keys(keys, checkpoint_id=tmp_path)
+        assert again.keys() == found.keys()
+    dcp.load(found, storage_reader=reader, planner=empty())
+    assert equal(found["model"]["w"], state["model"]["w"]) and found["steps"] == state["steps"]
+    refused("takes an empty dict, but there are model, steps", load, tmp_path, found,
+            planner=empty())  # fmt: skip
+    at = dcp.metadata.MetadataIndex
+    assert at("w", [1, 2], 3) == at("w", torch.Size([1, 2])) and hash(at("w")) != hash(at("v"))
+    assert isinstance(at("w", [1]).offset, torch.Size) and at("w") != at("w", [0])
 
 
 def test_only_plain_classes_are_loaded(tmp_path):

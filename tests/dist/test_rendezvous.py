@@ -274,6 +274,17 @@ def test_levels(monkeypatch):
     assert dist.get_debug_level() is dist.DebugLevel.OFF
 
 
+def test_a_store_at_a_port_that_is_free():
+    from flambeau.distributed.elastic.utils.distributed import create_c10d_store
+
+    store = create_c10d_store(True, "localhost", timeout=5)
+    other = create_c10d_store(False, "localhost", store.port, 2, wait_for_workers=False)
+    other.set("key", "value")
+    assert store.get("key") == b"value" and store.timeout.total_seconds() == 5
+    with pytest.raises(ValueError, match="server_port must be specified when world_size > 1"):
+        create_c10d_store(True, "localhost", world_size=2)
+
+
 def test_helpers():
     import flambeau as torch
     from flambeau.distributed import utils
@@ -301,6 +312,11 @@ def test_helpers():
         ("checkpoint.storage", "StorageWriter"),
         ("checkpoint.staging", "BlockingAsyncStager"),
         ("checkpoint", "FsspecWriter"),
+        ("checkpoint.default_planner", "create_default_local_load_plan"),
+        ("checkpoint.filesystem", "FileSystemBase"),
+        ("checkpoint.state_dict_saver", "AsyncSaveResponse"),
+        ("algorithms.ddp_comm_hooks.ddp_zero_hook", "hook_with_zero_step"),
+        ("elastic.agent.server", "WorkerGroup"),
     ],
 )
 def test_names_that_are_refused(module, name):

@@ -1,18 +1,35 @@
 """Checkpoints in a directory that all ranks see: what writes one there, and what reads it."""
 
 import contextlib
+import enum
 import os
 import re
 
+from ... import _refused
 from ..._deprecated import warn
 from ..._errors import UnsupportedError
 from . import _files, _index
 from .api import DamagedCheckpoint
 from .metadata import of_index
 
-__all__ = ["FileSystemReader", "FileSystemWriter"]
+_PLACES = "FileSystem FileSystemBase"
+__all__ = ["FileSystemReader", "FileSystemWriter", "SerializationFormat", *_PLACES.split()]
+globals().update(
+    _refused.names(
+        "torch.distributed.checkpoint.filesystem",
+        _PLACES,
+        "checkpoints are directories of this machine's files; a program copies one to where it is "
+        "to stay",
+    )
+)
 
 _ID = re.compile("[0-9a-f]{16}")
+
+
+class SerializationFormat(enum.Enum):
+    """How torch writes tensors. Here it is always safetensors, and the rest beside them."""
+
+    TORCH_SAVE, SAFETENSORS = "torch_save", "safetensors"
 
 
 class FileSystemWriter:
@@ -21,8 +38,12 @@ class FileSystemWriter:
     machine that loses its power may lose the checkpoint. A rank writes one file, in one thread."""
 
     def __init__(self, path, single_file_per_rank=True, sync_files=True, thread_count=1,
-                 per_thread_copy_ahead=10_000_000, cache_staged_state_dict=False,
-                 overwrite=True):  # fmt: skip
+                 per_thread_copy_ahead=10_000_000, cache_staged_state_dict=False, overwrite=True,
+                 _extensions=None,
+                 serialization_format=SerializationFormat.TORCH_SAVE):  # fmt: skip
+        if _extensions:
+            raise UnsupportedError("FileSystemWriter: _extensions are unsupported")
+        SerializationFormat(serialization_format)
         self.path, self.sync_files, self.overwrite = os.fspath(path), sync_files, overwrite
         self.warns = True  # of a checkpoint that is replaced
 

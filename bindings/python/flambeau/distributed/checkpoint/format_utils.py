@@ -6,8 +6,9 @@ import argparse
 import os
 
 from ... import _refused, serialization
+from .default_planner import _EmptyStateDictLoadPlanner  # noqa: F401, programs take it from here
 from .filesystem import FileSystemReader, FileSystemWriter
-from .state_dict_loader import read_all
+from .state_dict_loader import _load_state_dict, read_all  # noqa: F401
 from .state_dict_saver import save
 
 __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]

@@ -10,6 +10,7 @@ __all__ = [
     "BytesStorageMetadata",
     "ChunkStorageMetadata",
     "Metadata",
+    "MetadataIndex",
     "StorageMeta",
     "TensorProperties",
     "TensorStorageMetadata",
@@ -43,6 +44,20 @@ class TensorStorageMetadata:
 @dataclass
 class BytesStorageMetadata:
     """A value that is no tensor."""
+
+
+@dataclass(frozen=True)
+class MetadataIndex:
+    """Which piece of which tensor: the one at `offset`. `index` only says where in a list to look
+    first, and makes no difference."""
+
+    fqn: str
+    offset: Size | None = None
+    index: int | None = field(default=None, hash=False, compare=False)
+
+    def __post_init__(self):
+        if self.offset is not None:
+            object.__setattr__(self, "offset", Size(self.offset))
 
 
 STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._errors import UnsupportedError
+from ..._tensor import Tensor
 from ..._torch import no_grad
 from ...nn.modules.module import Module
 from ...nn.parallel import DistributedDataParallel
@@ -24,6 +25,12 @@ __all__ = [
 ]
 
 _init_optim_state = initialized  # programs import it by this name
+FQNS_T = set[str]
+PrimitiveType = Tensor | int | float | str
+ValueType = PrimitiveType | list[PrimitiveType] | tuple[PrimitiveType, ...] | dict[str, Any]
+DictValueType = dict[str, ValueType]
+ListDictValueType = list[DictValueType]
+OptimizerStateType = dict[str, DictValueType | ListDictValueType]
 _WRAPPERS = "_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod"
 
 

@@ -6,6 +6,7 @@ import io
 import math
 from collections.abc import Mapping
 
+from ... import distributed as dist
 from ... import serialization
 from ..._deprecated import warn
 from ..._factory import frombuffer
@@ -16,7 +17,7 @@ from ._pieces import Piece, held, is_tensor, part
 from ._plain import decoded
 from ._ranks import Ranks
 from .api import DamagedCheckpoint
-from .default_planner import DefaultLoadPlanner, checked
+from .default_planner import DefaultLoadPlanner, _EmptyStateDictLoadPlanner, checked
 from .filesystem import FileSystemReader, chosen
 from .stateful import Stateful
 
@@ -45,8 +46,37 @@ def load_state_dict(state_dict, storage_reader, process_group=None, coordinator_
     load(state_dict, storage_reader=storage_reader, **options)
 
 
+def _load_state_dict(state_dict, storage_reader, process_group=None, coordinator_rank=0,
+                     no_dist=False, planner=None):  # fmt: skip
+    """`load`, by the name under which programs take the planner of an empty dictionary along."""
+    options = {"process_group": process_group, "no_dist": no_dist, "planner": planner}
+    load(state_dict, storage_reader=storage_reader, **options)
+
+
+def _load_state_dict_from_keys(keys=None, *, checkpoint_id=None, storage_reader=None,
+                               process_group=None):  # fmt: skip
+    """What a checkpoint holds at or below `keys`, or all of it, every tensor whole."""
+    found, no_dist = {}, not dist.is_initialized()
+    options = {"process_group": process_group, "no_dist": no_dist}
+    options |= {"checkpoint_id": checkpoint_id, "storage_reader": storage_reader}
+    load(found, planner=_EmptyStateDictLoadPlanner(keys), **options)
+    return found
+
+
+def _make(state_dict, reader, planner):
+    if state_dict:
+        raise ValueError(
+            f"load: {type(planner).__name__} takes an empty dict, but there are "
+            f"{', '.join(sorted(map(str, state_dict)))}"
+        )
+    state_dict.update(read_all(reader, planner.keeps))
+
+
 def into(state_dict, reader, planner, ranks):
     """A load by these ranks."""
+    if planner.makes:
+        ranks.together("load", lambda: _make(state_dict, reader, planner))
+        return
     asked = {}
 
     def read():

@@ -6,8 +6,8 @@ import io
 import secrets
 from concurrent.futures import ThreadPoolExecutor, wait
 
+from ... import _refused, serialization
 from ... import distributed as dist
-from ... import serialization
 from ..._deprecated import warn
 from ..._errors import UnsupportedError
 from ..._types import NAMES
@@ -24,7 +24,15 @@ from .filesystem import FileSystemWriter, chosen
 from .metadata import of_index
 from .stateful import Stateful
 
-__all__ = ["AsyncCheckpointerType", "async_save", "save", "save_state_dict"]
+_REFUSED = "AsyncSaveResponse"
+__all__ = ["AsyncCheckpointerType", *_REFUSED.split(), "async_save", "save", "save_state_dict"]
+globals().update(
+    _refused.names(
+        "torch.distributed.checkpoint.state_dict_saver",
+        _REFUSED,
+        "async_save has copied what it saves before it returns, and gives one future",
+    )
+)
 
 
 class AsyncCheckpointerType(enum.Enum):

@@ -11,6 +11,7 @@ import signal
 import sys
 from string import Template
 
+from ..multiprocessing._begin import begin
 from ..multiprocessing._keeper import Keeper
 from ..multiprocessing._streams import Streams
 from ..multiprocessing._workers import Workers
@@ -121,30 +122,13 @@ class Agent:
         logs = self._logs = config.logs_specs.reify(envs)
         if getattr(config.logs_specs, "temporary", None):
             self._keeper.folder(config.logs_specs.temporary)
-        for rank, env in envs.items():
-            prefix = self._prefix(env)
-            ends = []
-            for stream, files, teed, filters, filtered in (
-                ("stdout", logs.stdouts, logs.tee_stdouts, config.duplicate_stdout_filters,
-                 logs.filtered_stdout),
-                ("stderr", logs.stderrs, logs.tee_stderrs, config.duplicate_stderr_filters,
-                 logs.filtered_stderr),
-            ):  # fmt: skip
-                if rank in teed:
-                    ends.append(streams.pipe(stream, teed[rank], prefix, filters or (), filtered))
-                elif files[rank]:
-                    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-                    ends.append(os.open(files[rank], flags, 0o644))
-                else:
-                    ends.append(None)
-            args = macros.substitute(self._args, env["LOCAL_RANK"])
-            whole = env if callable(self._entrypoint) else {**os.environ, **env}
-            try:
-                workers.start(rank, self._entrypoint, args, whole, *ends, config.start_method)
-            finally:
-                for end in ends:
-                    if end is not None:
-                        os.close(end)
+        args = {
+            rank: macros.substitute(self._args, env["LOCAL_RANK"]) for rank, env in envs.items()
+        }
+        prefixes = {rank: self._prefix(env) for rank, env in envs.items()}
+        filters = config.duplicate_stdout_filters, config.duplicate_stderr_filters
+        begin(workers, streams, logs, self._entrypoint, args, envs, prefixes, filters,
+              config.start_method)  # fmt: skip
 
     def _prefix(self, env):
         template = self._config.log_line_prefix_template

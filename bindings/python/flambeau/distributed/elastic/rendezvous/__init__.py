@@ -5,8 +5,15 @@ from .api import (
     RendezvousConnectionError,
     RendezvousError,
     RendezvousGracefulExitError,
+    RendezvousHandler,
+    RendezvousHandlerRegistry,
+    RendezvousParameters,
+    RendezvousStateError,
     RendezvousTimeoutError,
+    rendezvous_handler_registry,
 )
 
 __all__ = ["RendezvousClosedError", "RendezvousConnectionError", "RendezvousError",
-           "RendezvousGracefulExitError", "RendezvousTimeoutError"]  # fmt: skip
+           "RendezvousGracefulExitError", "RendezvousHandler", "RendezvousHandlerRegistry",
+           "RendezvousParameters", "RendezvousStateError", "RendezvousTimeoutError",
+           "rendezvous_handler_registry"]  # fmt: skip

@@ -1,7 +1,17 @@
-"""What keeps the nodes of a job from working together."""
+"""What keeps the nodes of a job from working together, and what a program says of how they find
+each other."""
+
+from ._parameters import (
+    RendezvousHandler,
+    RendezvousHandlerRegistry,
+    RendezvousParameters,
+    rendezvous_handler_registry,
+)
 
 __all__ = ["RendezvousClosedError", "RendezvousConnectionError", "RendezvousError",
-           "RendezvousGracefulExitError", "RendezvousTimeoutError"]  # fmt: skip
+           "RendezvousGracefulExitError", "RendezvousHandler", "RendezvousHandlerRegistry",
+           "RendezvousParameters", "RendezvousStateError", "RendezvousTimeoutError",
+           "rendezvous_handler_registry"]  # fmt: skip
 
 
 class RendezvousError(Exception):
@@ -18,6 +28,10 @@ class RendezvousTimeoutError(RendezvousError):
 
 class RendezvousConnectionError(RendezvousError):
     """The store of the job cannot be made or reached."""
+
+
+class RendezvousStateError(RendezvousError):
+    """What the nodes have agreed on is damaged."""
 
 
 class RendezvousGracefulExitError(RendezvousError):

@@ -1,0 +1,121 @@
+"""`start_processes`: functions or programs as processes of this one, whose results and failures are
+kept by local rank. The first failure ends all others. They end with this process, too."""
+
+import shutil
+import signal
+import time
+
+from ...._errors import UnsupportedError
+from ....multiprocessing._job import job_key
+from ._begin import begin
+from ._keeper import Keeper
+from ._streams import Streams
+from ._workers import Workers
+from .api import RunProcsResult
+from .errors import ProcessFailure
+
+__all__ = ["MultiprocessContext", "PContext", "SubprocessContext", "start_processes"]
+
+
+def _check_ranks(given, count, what):
+    missing = sorted(set(range(count)) - set(given))
+    if missing or len(given) != count:
+        raise RuntimeError(
+            f"{what}, local rank mapping mismatch, expected local ranks 0 to {count - 1}, but got "
+            f"{sorted(given)}"
+        )
+
+
+class PContext:
+    """Running processes, which `wait` waits for and `close` ends."""
+
+    def __init__(self, name, entrypoint, args, envs, logs_specs, log_line_prefixes=None,
+                 start_method="spawn"):  # fmt: skip
+        self.name, self._start_method, self._entrypoint = name, start_method, entrypoint
+        envs = {rank: {"FLAMBEAU_JOB_KEY": job_key(), **env} for rank, env in envs.items()}
+        self._args, self._envs, self._result = args, envs, None
+        self._logs = logs_specs.reify(envs)
+        self._temporary = getattr(logs_specs, "temporary", None)
+        self._prefixes = {rank: f"[{name}{rank}]:" for rank in envs} | (log_line_prefixes or {})
+        self._keeper, self._streams = Keeper(), Streams()
+        self._workers = Workers(self._keeper)
+        if self._temporary:
+            self._keeper.folder(self._temporary)
+
+    def start(self, filters=(None, None)):
+        """Starts them."""
+        begin(self._workers, self._streams, self._logs, self._entrypoint, self._args, self._envs,
+              self._prefixes, filters, self._start_method)  # fmt: skip
+
+    def pids(self):
+        """Their process ids, by local rank."""
+        return dict(self._workers.pids)
+
+    def wait(self, timeout=-1, period=1):
+        """How they ended, once all have succeeded or one has failed; None where neither happens
+        within `timeout` seconds. 0 looks once, a negative number waits for ever."""
+        deadline = None if timeout < 0 else time.monotonic() + timeout
+        while self._result is None:
+            self._workers.collect()
+            self._result = self._found()
+            left = period if deadline is None else deadline - time.monotonic()
+            if self._result is None and left <= 0:
+                return None
+            if self._result is None:
+                self._workers.wait(min(left, period))
+        return self._result
+
+    def _found(self):
+        workers, logs = self._workers, self._logs
+        failures = {
+            rank: ProcessFailure(rank, workers.pids[rank], code, logs.error_files[rank])
+            for rank, code in workers.exit_codes.items()
+            if code != 0
+        }
+        if workers.running and not failures:
+            return None
+        values = {} if failures else dict(workers.values)
+        for failure in failures.values() if self._temporary else ():
+            failure.error_file = "<N/A>"  # it goes with the folder
+        if failures:
+            self.close()
+        return RunProcsResult(values, failures, dict(logs.stdouts), dict(logs.stderrs))
+
+    def close(self, death_sig=None, timeout=30):
+        """Ends what runs, by SIGTERM or the signal given, and after `timeout` seconds by
+        SIGKILL."""
+        if self._keeper is None:
+            return
+        self._workers.stop(signal.SIGTERM if death_sig is None else death_sig, timeout)
+        self._streams.close()
+        self._keeper.close()
+        self._keeper = None
+        if self._temporary:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+class MultiprocessContext(PContext):
+    """Processes of a function."""
+
+
+class SubprocessContext(PContext):
+    """Processes of a program."""
+
+
+def start_processes(name, entrypoint, args, envs, logs_specs, log_line_prefixes=None,
+                    start_method="spawn", numa_options=None, duplicate_stdout_filters=None,
+                    duplicate_stderr_filters=None):  # fmt: skip
+    """Starts a function, or a program by its name, once for each local rank, with these arguments
+    and variables of the environment; output goes as `logs_specs` says."""
+    if numa_options is not None:
+        raise UnsupportedError("start_processes: numa_options are unsupported: use numactl")
+    _check_ranks(args, len(args), "args")
+    _check_ranks(envs, len(args), "envs")
+    kind = SubprocessContext if isinstance(entrypoint, str) else MultiprocessContext
+    context = kind(name, entrypoint, args, envs, logs_specs, log_line_prefixes, start_method)
+    try:
+        context.start((duplicate_stdout_filters, duplicate_stderr_filters))
+    except BaseException:
+        context.close()
+        raise
+    return context

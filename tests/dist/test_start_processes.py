@@ -1,0 +1,138 @@
+"""Processes that a program starts by itself with torchelastic's classes: `start_processes`, and the
+agent of a node by a spec and a rendezvous."""
+
+import os
+import sys
+
+import pytest
+
+FAST = "fork"
+
+
+def doubled(number):
+    os.write(1, f"said {number}\n".encode())
+    return number * 2, os.environ["OWN"]
+
+
+def fails(rank):
+    if rank == 1:
+        raise KeyError("of the program")
+    import time
+
+    time.sleep(60)
+
+
+def rank_and_size():
+    return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), os.environ["ROLE_NAME"]
+
+
+def names(count):
+    return {rank: {"OWN": str(rank)} for rank in range(count)}
+
+
+def started(tmp_path, entrypoint, args, redirects=None, envs=None):
+    from flambeau.distributed.elastic import multiprocessing as mp
+
+    logs = mp.DefaultLogsSpecs(str(tmp_path), mp.Std.NONE if redirects is None else redirects)
+    envs = names(len(args)) if envs is None else envs
+    return mp.start_processes("trainer", entrypoint, args, envs, logs, start_method=FAST)
+
+
+def test_functions_return_their_values_by_rank(tmp_path):
+    from flambeau.distributed.elastic import multiprocessing as mp
+
+    context = started(tmp_path, doubled, {0: (3,), 1: (4,)}, mp.Std.OUT)
+    found = context.wait()
+    context.close()
+    assert isinstance(context, mp.MultiprocessContext) and not found.is_failed()
+    assert found.return_values == {0: (6, "0"), 1: (8, "1")}
+    assert [open(found.stdouts[rank]).read() for rank in (0, 1)] == ["said 3\n", "said 4\n"]
+    assert sorted(context.pids()) == [0, 1] and context.wait() is found
+
+
+def test_the_first_failure_ends_the_others(tmp_path):
+    context = started(tmp_path, fails, {0: (0,), 1: (1,)})
+    found = context.wait()
+    assert found.is_failed() and list(found.failures) == [1] and found.return_values == {}
+    assert "KeyError" in found.failures[1].message["message"]
+    for pid in context.pids().values():
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_programs_wait_and_close(tmp_path):
+    from flambeau.distributed.elastic import multiprocessing as mp
+
+    script = "import os, sys, time; time.sleep(float(sys.argv[1]))"
+    context = started(tmp_path, sys.executable, {0: ("-c", script, 60)})
+    assert isinstance(context, mp.SubprocessContext) and context.wait(timeout=0) is None
+    context.close()
+    context.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(context.pids()[0], 0)
+
+
+def test_ranks_without_arguments_are_named(tmp_path):
+    with pytest.raises(RuntimeError, match="envs, local rank mapping mismatch.*0 to 1.*got .0."):
+        started(tmp_path, doubled, {0: (1,), 1: (2,)}, envs=names(1))
+    with pytest.raises(FileNotFoundError, match="no program"):
+        started(tmp_path, "no-such-program", {0: ()})
+
+
+def agent_of(tmp_path, entrypoint, args=(), max_restarts=0, **about):
+    from flambeau.distributed.elastic.agent.server import LocalElasticAgent, WorkerSpec
+    from flambeau.distributed.elastic.multiprocessing import DefaultLogsSpecs
+    from flambeau.distributed.elastic.rendezvous import RendezvousParameters
+    from flambeau.distributed.elastic.rendezvous.registry import get_rendezvous_handler
+
+    params = RendezvousParameters("c10d", "localhost:0", "job", 1, 1)
+    handler = about.pop("handler", None) or get_rendezvous_handler(params)
+    spec = WorkerSpec("trainer", 2, handler, entrypoint=entrypoint, args=args,
+                      max_restarts=max_restarts, **about)  # fmt: skip
+    return LocalElasticAgent(spec, DefaultLogsSpecs(str(tmp_path)), FAST)
+
+
+def test_an_agent_runs_its_spec(tmp_path):
+    from flambeau.distributed.elastic.agent.server import WorkerState
+
+    agent = agent_of(tmp_path, rank_and_size)
+    found = agent.run()
+    assert found.state is WorkerState.SUCCEEDED and not found.is_failed()
+    assert found.return_values == {0: (0, 2, "trainer"), 1: (1, 2, "trainer")}
+
+
+def test_an_agent_tells_of_failures(tmp_path):
+    found = agent_of(tmp_path, sys.executable, ("-c", "import sys; sys.exit(3)")).run()
+    assert found.is_failed() and {f.exitcode for f in found.failures.values()} <= {3, -15}
+    assert 3 in {f.exitcode for f in found.failures.values()}
+
+
+def test_what_an_agent_cannot_do_is_refused(tmp_path):
+    from flambeau.distributed.elastic import rendezvous as rdzv
+    from flambeau.distributed.elastic.agent.server import SimpleElasticAgent, WorkerSpec
+    from flambeau.distributed.elastic.rendezvous.registry import get_rendezvous_handler
+
+    class Own(rdzv.RendezvousHandler):
+        pass
+
+    params = rdzv.RendezvousParameters("etcd", "here:1", "job", 1, 2, is_host="yes", n="3", m="x")
+    with pytest.raises(NotImplementedError, match="rdzv_handler of type Own is unsupported"):
+        agent_of(tmp_path, rank_and_size, handler=Own(params))
+    with pytest.raises(NotImplementedError, match="SimpleElasticAgent is unsupported"):
+        SimpleElasticAgent()
+    with pytest.raises(ValueError, match="'etcd' is not registered.*c10d, static"):
+        get_rendezvous_handler(params)
+    with pytest.raises(NotImplementedError, match="next_rendezvous is unsupported"):
+        rdzv.RendezvousHandler(params).next_rendezvous()
+    with pytest.raises(AssertionError, match="local_world_size must be more than 0"):
+        WorkerSpec("trainer", 0, None, entrypoint=print)
+    with pytest.raises(AssertionError, match="give an entrypoint"):
+        WorkerSpec("trainer", 1, None)
+    assert params.get_as_bool("is_host") is True and params.get_as_bool("none", False) is False
+    assert params.get_as_int("n") == 3 and params.get("n") == "3"
+    for call in (lambda: params.get_as_int("m"), lambda: params.get_as_bool("m")):
+        with pytest.raises(ValueError, match="option 'm' does not represent a valid"):
+            call()
+    for nodes, why in ((0, 1), "minimum number"), ((2, 1), "maximum number"):
+        with pytest.raises(ValueError, match=why):
+            rdzv.RendezvousParameters("c10d", "", "job", *nodes)
