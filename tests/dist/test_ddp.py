@@ -153,6 +153,17 @@ def unused(rank, size):
     _backward(torch, ddp, rank)
     found["after no_sync"] = _grads(ddp)
     x = torch.ones(2, 3) * (rank + 1)
+    ddp = wrap(_halves(torch), find_unused_parameters=True)
+    ddp.require_backward_grad_sync = False  # programs that begin a backward by themselves
+    out = ddp(x, "a")
+    ddp.require_backward_grad_sync = True
+    ddp.reducer._rebuild_buckets()
+    ddp.reducer.prepare_for_backward(torch.nn.parallel.distributed._find_tensors(out))
+    out["out"][0].sum().backward()
+    found["by itself"] = _grads(ddp)
+    said = ddp._get_ddp_logging_data()
+    names = "world_size", "module_name", "num_parameter_tensors", "total_parameter_size_bytes"
+    found["said"] = [said[name] for name in names]
     ddp = wrap(_halves(torch))
     losses = [ddp(x)["out"][0].sum() for _ in range(2)]
     for loss in losses:
@@ -174,6 +185,8 @@ def test_unused_parameters_and_accumulation():
         assert "were not used" not in found["failed"]
         assert found["no_sync"] == [own, 2, own, 2]
         assert found["after no_sync"] == [6, 4, 6, 4]
+        assert found["by itself"] == [3, 2, None, None]
+        assert found["said"] == [2, "Halves", 4, 32]
         assert found["two forwards"] == [3 + own, 4, 3 + own, 4]  # as torch: one forward, one mean
 
 
@@ -372,7 +385,11 @@ def test_ranks_join_that_have_no_batches_left():
 
 def hooks(rank, size):
     torch, dist = _begin()
-    from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+    from flambeau.distributed.algorithms.ddp_comm_hooks import (
+        default_hooks,
+        powerSGD_hook,
+        quantization_hooks,
+    )
 
     wrap, found, seen = torch.nn.parallel.DistributedDataParallel, {}, []
 
@@ -391,6 +408,8 @@ def hooks(rank, size):
         "fp16": (None, default_hooks.fp16_compress_hook),
         "bf16": (None, default_hooks.bf16_compress_hook),
         "wrapped": (None, default_hooks.fp16_compress_wrapper(default_hooks.allreduce_hook)),
+        "bytes": (None, quantization_hooks.quantization_pertensor_hook),
+        "bytes by rows": (None, quantization_hooks.quantization_perchannel_hook),
         "power": (power, run),
         "power as fp16": (state(), default_hooks.fp16_compress_wrapper(run)),
         "power as bf16": (state(), default_hooks.bf16_compress_wrapper(run)),
@@ -409,6 +428,7 @@ def hooks(rank, size):
     built_in = wrap(_model(torch))
     built_in._register_builtin_comm_hook(dist.BuiltinCommHookType.FP16_COMPRESS)
     found["built in"] = _fit(torch, built_in, batches).tolist()
+    found["as bytes"] = _as_bytes(torch, rank, quantization_hooks)
     errors = []
     for bad in (lambda state, bucket: 3), (lambda state, bucket: _raise()):
         ddp = wrap(_model(torch))
@@ -426,6 +446,28 @@ def hooks(rank, size):
     return found
 
 
+def _as_bytes(torch, rank, hooks):
+    """What hooks make of numbers for which PyTorch's results are known."""
+    found = []
+    for hook, *size in (
+        (hooks.quantization_pertensor_hook,),
+        (hooks.quantization_perchannel_hook,),
+        (hooks.quantization_perchannel_hook, 4),
+    ):
+        bucket = type("Bucket", (), {"values": (torch.arange(10.0) * (rank + 1) - 4) / 3})
+        bucket.buffer = lambda self: self.values
+        found.append(hook(None, bucket(), *size).wait().tolist())
+    return found
+
+
+BY_BYTES = [-1.3352941274642944, -0.8294117450714111, -0.33529412746429443, 0.16470588743686676,
+            0.6705882549285889, 1.1647058725357056, 1.6647058725357056, 2.170588254928589,
+            2.664705753326416, 3.164705753326416]  # fmt: skip
+BY_FOUR = [-1.3333333730697632, -0.8326797485351562, -0.3346405327320099, 0.16601307690143585,
+           0.6666666865348816, 1.1666666269302368, 1.6666667461395264, 2.1666665077209473,
+           2.670588254928589, 3.1666665077209473]  # fmt: skip
+
+
 def _raise():
     raise ZeroDivisionError("of the hook")
 
@@ -439,8 +481,9 @@ def test_communication_hooks():
     errors, seen = first.pop("errors"), first.pop("seen")
     assert first.pop("stats") > 1.5
     assert first.pop("large") == second["large"] == 5e4 - 16  # float16 has no 5e4
+    assert first.pop("as bytes") == second["as bytes"] == [BY_BYTES, BY_BYTES, BY_FOUR]
     near = {"own": 1e-6, "allreduce": 1e-6, "bf16": 0.05, "power": 0.5}
-    near |= {"power as fp16": 0.5, "power as bf16": 0.5}
+    near |= {"power as fp16": 0.5, "power as bf16": 0.5, "bytes": 0.05, "bytes by rows": 0.05}
     for name, weights in first.items():
         assert weights == second[name], name
         error = np.linalg.norm(np.array(weights) - alone) / np.linalg.norm(alone)

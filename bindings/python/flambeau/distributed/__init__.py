@@ -15,7 +15,8 @@ from ._stores import FileStore, HashStore, PrefixStore, Store, TCPStore
 _BY_MODULE = {
     "_backend": "Backend",
     "_breakpoint": "breakpoint",
-    "_coalesced": "_coalescing_manager all_gather_coalesced all_reduce_coalesced",
+    "_coalesced": "_broadcast_coalesced _coalescing_manager all_gather_coalesced "
+    "all_reduce_coalesced",
     "_collectives": "_all_gather_base _reduce_scatter_base all_gather all_gather_into_tensor "
     "all_gather_single all_reduce all_to_all all_to_all_single barrier broadcast gather "
     "gather_into_tensor gather_single monitored_barrier reduce reduce_scatter "

@@ -5,7 +5,7 @@ import contextlib
 from .._deprecated import warn
 from .._gen import api
 from . import _checks
-from ._collectives import _given
+from ._collectives import _given, broadcast
 from ._group import group_of
 from ._ops import ReduceOp, words_of
 from ._pairs import collected
@@ -37,6 +37,13 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
         g, api.group_all_reduce(g._handle, tensors, word, factor, True), async_op, tensors
     )
     return work.get_future() if work else None
+
+
+def _broadcast_coalesced(process_group, tensors, buffer_size, src=0):
+    """The tensors of the group's rank `src`, on all of its ranks; `buffer_size` counts for
+    nothing."""
+    for tensor in tensors:
+        broadcast(tensor, group=process_group, group_src=src)
 
 
 def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, async_op=False):

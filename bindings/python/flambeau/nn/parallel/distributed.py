@@ -13,6 +13,8 @@ from ...futures import Future
 from ..modules.module import Module
 from . import _join, _mixed_precision, _sync
 from ._mixed_precision import _MixedPrecision  # noqa: F401, which programs take from here
+from ._reducer import Reducer, logging_data
+from ._sync import tensors_in as _find_tensors  # noqa: F401, the same
 from .scatter_gather import as_device, scatter_kwargs
 
 _UNSUPPORTED = ("delay_all_reduce_named_params param_to_hook_all_reduce bucket_cap_mb_list").split()
@@ -157,6 +159,15 @@ class DistributedDataParallel(Module, Joinable):
         if not self.static_graph:
             api.ddp_set_static_graph(self._ddp)
             self.static_graph = True
+
+    @property
+    def reducer(self):
+        """For programs that call `reducer.prepare_for_backward(outputs)` by themselves."""
+        return Reducer(self)
+
+    def _get_ddp_logging_data(self):
+        """What there is to log of how the model is trained."""
+        return logging_data(self)
 
     # ---- buffers
 

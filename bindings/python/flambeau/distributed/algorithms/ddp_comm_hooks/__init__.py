@@ -2,12 +2,17 @@
 
 import enum
 
-from .... import _refused
-from . import debugging_hooks, default_hooks, post_localSGD_hook, powerSGD_hook
+from . import (
+    debugging_hooks,
+    default_hooks,
+    post_localSGD_hook,
+    powerSGD_hook,
+    quantization_hooks,
+)
 
 __all__ = [
     "DDPCommHookType", "debugging_hooks", "default_hooks", "post_localSGD_hook", "powerSGD_hook",
-    "register_ddp_comm_hook",
+    "quantization_hooks", "register_ddp_comm_hook",
 ]  # fmt: skip
 
 
@@ -31,19 +36,14 @@ def _power_sgd(rank, hook=powerSGD_hook.powerSGD_hook):
     return _Hook(hook, state_of)
 
 
-def _lacking(name):
-    why = "fp16_compress_hook halves what is sent, powerSGD_hook sends less"
-    return _Hook(None, _refused.function("DDPCommHookType", name, why))
-
-
 class DDPCommHookType(enum.Enum):
     """Hooks by name; `value(model=..., state=...)` registers one."""
 
     ALLREDUCE = _Hook(default_hooks.allreduce_hook)
     FP16_COMPRESS = _Hook(default_hooks.fp16_compress_hook)
     BF16_COMPRESS = _Hook(default_hooks.bf16_compress_hook)
-    QUANTIZE_PER_TENSOR = _lacking("QUANTIZE_PER_TENSOR")
-    QUANTIZE_PER_CHANNEL = _lacking("QUANTIZE_PER_CHANNEL")
+    QUANTIZE_PER_TENSOR = _Hook(quantization_hooks.quantization_pertensor_hook)
+    QUANTIZE_PER_CHANNEL = _Hook(quantization_hooks.quantization_perchannel_hook)
     POWER_SGD = _power_sgd(1)
     POWER_SGD_RANK2 = _power_sgd(2)
     BATCHED_POWER_SGD = _power_sgd(1, powerSGD_hook.batched_powerSGD_hook)

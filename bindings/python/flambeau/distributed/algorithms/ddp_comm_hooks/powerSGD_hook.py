@@ -1,14 +1,11 @@
 """PowerSGD (Vogels et al., 2019, arXiv 1905.13727): a gradient as the product of two thin matrices,
-which are all that ranks send; what that loses is added to the next gradient.
-
-Collectives of a bucket's second half run at the end of backward, bucket by bucket: begun as soon as
-the first half is back, their order would be another on every rank."""
+which are all that ranks send; what that loses is added to the next gradient."""
 
 import math
 
 from .... import distributed as dist
 from ...._torch import Generator, bfloat16, cat, float16, linalg, randn, zeros, zeros_like
-from ....futures import Future
+from ._at_the_end import AtTheEnd
 from .default_hooks import allreduce_hook
 
 __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
@@ -58,28 +55,6 @@ class PowerSGDState:
         """(rate, elements before, elements after compression)."""
         before, after = self.total_numel_before_compression, self.total_numel_after_compression
         return before / after if after else 0, before, after
-
-
-class _AtTheEnd(Future):
-    """A value that who waits for it computes."""
-
-    def __init__(self, function):
-        super().__init__()
-        self._function = function
-
-    def wait(self):
-        if not self.done():
-            self.set_result(self._function())
-        return super().wait()
-
-    def then(self, callback):
-        """The callback's value, computed likewise: without that nothing would ever set this one."""
-
-        def after():
-            self.wait()
-            return callback(self)
-
-        return _AtTheEnd(after)
 
 
 def _is_worth_it(matrix, rank, least_rate):
@@ -163,7 +138,7 @@ def powerSGD_hook(state, bucket):
             errors[index] = given - buffer
         return buffer
 
-    return _AtTheEnd(finish)
+    return AtTheEnd(finish)
 
 
 def batched_powerSGD_hook(state, bucket):
@@ -196,7 +171,7 @@ def batched_powerSGD_hook(state, bucket):
             state.error_dict[index] = whole - found
         return buffer.copy_(found[:n])
 
-    return _AtTheEnd(finish)
+    return AtTheEnd(finish)
 
 
 def _right_factors(state, index, matrices):
