@@ -382,9 +382,10 @@ def heard(rank, size):
     torch.cuda.synchronize()
     dist.barrier()
     if rank == size - 1:
+        time.sleep(0.7)  # the other one has called it
         os.kill(os.getpid(), signal.SIGKILL)
     work = dist.all_reduce(x, async_op=True)  # is under way when the other rank is lost
-    time.sleep(1)
+    time.sleep(1.7)
     with pytest.raises(dist.DistError, match="rank 1 of group"):
         dist.all_reduce(x)
     torch.cuda.synchronize()
