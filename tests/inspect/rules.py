@@ -139,7 +139,6 @@ RULES = (
         divides=True,
         doubles=True,
     ),
-    Rule(r"\battention_delta_kernel<", "kernels/attention/attention", registers=32, divides=True),
     Rule(r"\battention_join_kernel<", "kernels/attention/attention", registers=48, divides=True),
     Rule(r"\bcell_kernel<", "ops/nn/recurrent", registers=56),
     # Sums are kept in doubles. Powers of any exponent take more.
@@ -173,6 +172,14 @@ RULES = (
         needs=VECTORS,
     ),
     Rule(r"\bindex_(kernel|places_kernel|in_order_kernel)<", "kernels/index/index", registers=56),
+    # A list of what a piece of the indices names, and a mark a row.
+    Rule(
+        r"\badded_rows_kernel<\S+, (?!1>)\d>",
+        "kernels/index/added_rows",
+        registers=80,
+        shared=10272,
+        needs=VECTORS,
+    ),
     Rule(r"\btrue_kernel<", "kernels/index/index", registers=48, shared=16),
 )
 

@@ -1,12 +1,14 @@
 // Gradients of attention on devices: weights are made again from scores and the
 // logarithm of their sum, tile by tile in registers. One kernel keeps queries and goes through keys
-// for dq, another keeps keys and goes through all queries of all heads that share them for dk and
-// dv: so each sum has one order and no two blocks add to one place. The next tile arrives while
-// the one before is used.
+// for dq; it also leaves each row's product of y and dy, which it needs first, to another, which
+// keeps keys and goes through all queries of all heads that share them for dk and dv: so each sum
+// has one order and no two blocks add to one place. The next tile arrives while the one before is
+// used.
 // Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning" (2023).
 #pragma once
 #include "kernels/attention/attention_drop.h"
 #include "kernels/attention/attention_tile.h"
+#include "kernels/map/map_chunk.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -46,22 +48,31 @@ __device__ __forceinline__ void pass_tiles(Count n, unsigned char* shared, const
   __syncthreads();
 }
 
-// The rows' products of y and dy, a warp for each row.
-template <class T> __global__ void attention_delta_kernel(AttentionBackwardArgs b) {
-  const AttentionArgs& g = b.of;
-  const int64_t rows = g.batches * g.heads * g.length, warps = int64_t(gridDim.x) * blockDim.x / 32;
-  for (int64_t i = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / 32; i < rows; i += warps) {
-    const int64_t row = i % g.length, head = i / g.length % g.heads, batch = i / g.length / g.heads;
-    const auto y = head_source<T>(g.out, batch, head, g.length, g.value_width),
-               dy = head_source<T>(b.dy, batch, head, g.length, g.value_width);
-    float sum = 0;
-    for (int64_t e = threadIdx.x % 32; e < g.value_width; e += 32) {
-      sum += float(y.data[row * y.major_stride + e * y.minor_stride]) *
-             float(dy.data[row * dy.major_stride + e * dy.minor_stride]);
+// The product of a row of y and its slopes, which four neighbouring lanes make together and all of
+// them get, by one order of sums wherever the rows lie.
+template <class T>
+__device__ __forceinline__ float slope_along(const SliceSource<T>& y, const SliceSource<T>& dy,
+                                             int64_t row) {
+  constexpr int kEach = 16 / int(sizeof(T));
+  const T* const left = y.data + row * y.major_stride;
+  const T* const right = dy.data + row * dy.major_stride;
+  const int first = int(threadIdx.x) % 4 * kEach, n = row < y.major_size ? int(y.minor_size) : 0;
+  float sum = 0;
+  if (y.chunked && dy.chunked && n % kEach == 0) {
+#pragma unroll 2
+    for (int at = first; at < n; at += 4 * kEach) {
+      const auto a = Chunk<T, kEach>::from(left + at), b = Chunk<T, kEach>::from(right + at);
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) sum += float(a.element(e)) * float(b.element(e));
     }
-    for (int d = 16; d; d >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, d);
-    if (threadIdx.x % 32 == 0) b.delta[i] = sum;
+  } else {
+#pragma unroll 1
+    for (int at = first; at < n; at += at % kEach + 1 < kEach ? 1 : 3 * kEach + 1) {
+      sum += float(left[at * y.minor_stride]) * float(right[at * dy.minor_stride]);
+    }
   }
+  for (int lanes = 1; lanes < 4; lanes *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
+  return sum;
 }
 
 // What the softmax of one query needs again.
@@ -79,12 +90,35 @@ struct RowStatistics {
   __device__ float mean_slope(int64_t query) const { return query < length ? delta[query] : 0; }
 };
 
+// Those of a lane's two rows of the warp's 16 from `query`, whose delta is made, and kept by one of
+// the warps that have these rows.
+template <class T>
+__device__ __forceinline__ void query_statistics(const AttentionBackwardArgs& b,
+                                                 const SliceSource<T>& dy, int64_t batch,
+                                                 int64_t head, int64_t query, bool keeps,
+                                                 float (&top)[2], float (&share)[2],
+                                                 float (&mean)[2]) {
+  const AttentionArgs& g = b.of;
+  const auto y = head_source<T>(g.out, batch, head, g.length, g.value_width);
+  const RowStatistics statistics(b, batch, head);
+  const int lane = int(threadIdx.x) % 32;
+#pragma unroll
+  for (int u = 0; u < 2; ++u) {
+    const int64_t at = query + sum_row(lane, 2 * u);
+    top[u] = statistics.top(at);
+    share[u] = statistics.factor(at);
+    mean[u] = slope_along(y, dy, at);
+    if (keeps && lane % 4 == 0 && at < g.length)
+      b.delta[(batch * g.heads + head) * g.length + at] = mean[u];
+  }
+}
+
 // A score that is calculated again may lie above the largest by what its sum was rounded by.
 __device__ __forceinline__ float weight_of(float score, float top, float share) {
   return exp2f(fminf(score - top, 0)) * share;
 }
 
-// dq of the tile's queries, from `query`.
+// dq of the tile's queries, from `query`, and their delta.
 template <class T, class Tile>
 __device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shared, int64_t batch,
                              int64_t head, int64_t query) {
@@ -95,22 +129,15 @@ __device__ void query_slopes(const AttentionBackwardArgs& b, unsigned char* shar
                 seen = g.causal && end < g.keys ? end : g.keys;
   const auto keys = head_source<T>(g.k, batch, kv, g.keys, g.width),
              values = head_source<T>(g.v, batch, kv, g.keys, g.value_width);
+  const auto dy = head_source<T>(b.dy, batch, head, g.length, g.value_width);
   const ScoreRule<false> rule(g, batch, head);
   const DropRule<false> drop(g, batch, head);
-  const RowStatistics statistics(b, batch, head);
-  const int lane = int(threadIdx.x) % 32;
   const Part part;
-  float top[2], share[2], mean[2];
-  for (int u = 0; u < 2; ++u) {
-    const int64_t at = query + part.row + sum_row(lane, 2 * u);
-    top[u] = statistics.top(at);
-    share[u] = statistics.factor(at);
-    mean[u] = statistics.mean_slope(at);
-  }
-  FragmentSum<T> slopes[Part::kColumns / 8] = {};
   Tile::Kept::Along::fill(shared, head_source<T>(g.q, batch, head, g.length, g.width), query, 0);
-  Tile::Kept::Along::fill(shared + Tile::Kept::kBytes,
-                          head_source<T>(b.dy, batch, head, g.length, g.value_width), query, 0);
+  Tile::Kept::Along::fill(shared + Tile::Kept::kBytes, dy, query, 0);
+  float top[2], share[2], mean[2];
+  query_statistics<T>(b, dy, batch, head, query + part.row, part.column == 0, top, share, mean);
+  FragmentSum<T> slopes[Part::kColumns / 8] = {};
   const auto fill = [&](int i, unsigned char* stage) {
     Tile::Passing::Along::fill(stage, keys, int64_t(i) * kStep, 0);
     Tile::Passing::Along::fill(stage + Tile::Passing::kBytes, values, int64_t(i) * kStep, 0);

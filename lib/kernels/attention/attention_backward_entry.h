@@ -16,8 +16,6 @@ void launch_attention_backward(void* stream, const AttentionBackwardArgs& b) {
   const int64_t heads = g.batches * g.heads;
   constexpr int bytes = BackwardTile<T, kWidth>::kBytes;
   static_assert(bytes <= kMostShared);
-  FLAM_LAUNCH((attention_delta_kernel<T>), grid((heads * g.length + 3) / 4),
-              dim3(kAttentionThreads), 0, stream, b);
   FLAM_LAUNCH((attention_query_slopes_kernel<T, kWidth>), grid(heads * blocks(g.length)),
               dim3(kAttentionThreads), bytes, stream, b);
   FLAM_LAUNCH((attention_key_slopes_kernel<T, kWidth>), grid(heads / g.shared * blocks(g.keys)),
