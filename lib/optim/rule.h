@@ -27,7 +27,7 @@ struct Slot {
 
 struct Rule {
   const char* name;
-  const UpdateRule* update;  // its kernels; null where it steps by `formula`
+  const Kernel* update;                                // null where it steps by `formula`
   std::array<std::string_view, kRuleOptions> options;  // empty: not used
   std::vector<Slot> slots;
   void (*check)(const RuleOptions&);  // throws torch's text for a value out of range

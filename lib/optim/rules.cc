@@ -109,20 +109,20 @@ const std::vector<Slot> kAdamSlots{
 
 const Rule kSgdTable{
     "SGD",
-    &kSgdRule,
+    &kSgd,
     {"lr", "weight_decay", "maximize", "", "momentum", "dampening", "nesterov"},
     {{"momentum_buffer", &P::first, StateShape::like, kOptMomentum}},
     &check_sgd,
     [](const RuleOptions& o) { return o[kOptMomentum] != 0 && o[kOptDampening] != 0; }};
 const Rule kAdamTable{"Adam",
-                      &kAdamRule,
+                      &kAdam,
                       {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2",
                        "decoupled_weight_decay", "amsgrad"},
                       kAdamSlots,
                       &check_betas};
-const Rule kAdamWTable{"AdamW", &kAdamRule, kAdamTable.options, kAdamSlots, &check_betas};
+const Rule kAdamWTable{"AdamW", &kAdam, kAdamTable.options, kAdamSlots, &check_betas};
 const Rule kRmsPropTable{"RMSprop",
-                         &kRmsPropRule,
+                         &kRmsProp,
                          {"lr", "weight_decay", "maximize", "eps", "alpha", "momentum", "centered"},
                          {kStep,
                           {"square_avg", &P::first},
@@ -131,35 +131,35 @@ const Rule kRmsPropTable{"RMSprop",
                          &check_rmsprop};
 const Rule kAdagradTable{
     "Adagrad",
-    &kAdagradRule,
+    &kAdagrad,
     {"lr", "weight_decay", "maximize", "eps", "lr_decay", "initial_accumulator_value"},
     {kStep, {"sum", &P::first, StateShape::like, -1, kOptAccumulator}},
     &check_adagrad};
 const Rule kAdadeltaTable{"Adadelta",
-                          &kAdadeltaRule,
+                          &kAdadelta,
                           {"lr", "weight_decay", "maximize", "eps", "rho"},
                           {kStep, {"square_avg", &P::first}, {"acc_delta", &P::second}},
                           &check_adadelta};
 const Rule kAdamaxTable{"Adamax",
-                        &kAdamaxRule,
+                        &kAdamax,
                         {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2"},
                         {kStep, kExpAvg, {"exp_inf", &P::second}},
                         &check_betas};
 const Rule kNadamTable{
     "NAdam",
-    &kNadamRule,
+    &kNadam,
     {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2", "decoupled_weight_decay",
      "momentum_decay"},
     {kStep, {"mu_product", &P::cell, StateShape::cell, -1, -1, 1}, kExpAvg, kExpAvgSq},
     &check_nadam};
 const Rule kRadamTable{
     "RAdam",
-    &kRadamRule,
+    &kRadam,
     {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2", "decoupled_weight_decay"},
     {kStep, kExpAvg, kExpAvgSq},
     &check_betas};
 const Rule kAsgdTable{"ASGD",
-                      &kAsgdRule,
+                      &kAsgd,
                       {"lr", "weight_decay", "maximize", "", "lambd", "alpha", "t0"},
                       {kStep,
                        {"eta", &P::cell, StateShape::cell, -1, kOptLr},
@@ -168,7 +168,7 @@ const Rule kAsgdTable{"ASGD",
                       &check_asgd};
 const Rule kRpropTable{
     "Rprop",
-    &kRpropRule,
+    &kRprop,
     {"lr", "", "maximize", "", "etaminus", "etaplus", "step_size_min", "step_size_max"},
     {kStep, {"prev", &P::first}, {"step_size", &P::second, StateShape::like, -1, kOptLr}},
     &check_rprop};

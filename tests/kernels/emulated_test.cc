@@ -204,7 +204,7 @@ TEST_F(Emulated, StepsLikeTheHost) {
   RuleOptions o{};
   o[kOptLr] = 1e-3, o[kOptBeta1] = 0.9, o[kOptBeta2] = 0.999, o[kOptEps] = 1e-8;
   for (int k = 0; k < 2; ++k) {
-    for (const UpdateRule* rule : {&kAdamRule, &kAdamaxRule, &kRadamRule}) {
+    for (const Kernel* rule : {&kAdam, &kAdamax, &kRadam}) {
       run_rule("step", *rule, here, o), run_rule("step", *rule, far, o);
     }
   }

@@ -1,5 +1,5 @@
 // The optimizers' kernels of GPUs, executed: tensors at any address get the same numbers, which are
-// the host's, and a step moves what its tensors hold, by 16 bytes.
+// the host's, each is counted once, and a step moves what its tensors hold, by 16 bytes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,11 +39,15 @@ RuleOptions usual() {
   return o;
 }
 
-template <class T> std::vector<T> stepped(const UpdateRule& rule, int64_t skipped, bool third) {
-  const ParameterList list{parameter<T>(skipped, 5003, third), parameter<T>(skipped, 9, third)};
-  run_rule("step", rule, list, usual());
+// Two steps, of which the second sees what the first has counted.
+template <class T>
+std::vector<T> stepped(const Kernel& rule, int64_t skipped, bool third, std::vector<float>& cells) {
+  const ParameterList list{parameter<T>(skipped, 3 * kListChunk + 3, third),
+                           parameter<T>(skipped, 9, third)};
+  for (int k = 0; k < 2; ++k) run_rule("step", rule, list, usual());
   std::vector<T> all;
   for (const Parameter& p : list) {
+    for (const Tensor& t : {p.step, p.cell, p.cell2}) cells.push_back(t.data_as<float>()[0]);
     for (const Tensor& t : {p.param, p.first, p.second, p.third}) {
       if (!t.defined()) continue;
       const std::vector<T> values = values_of<T>(t);
@@ -53,10 +57,14 @@ template <class T> std::vector<T> stepped(const UpdateRule& rule, int64_t skippe
   return all;
 }
 
-template <class T> void check_rule(const UpdateRule& rule, Kernel& kernel, bool third) {
-  const std::vector<T> host = stepped<T>(rule, 0, third);
+template <class T> void check_rule(Kernel& kernel, bool third) {
+  std::vector<float> counted, wide_counted, single_counted;
+  const std::vector<T> host = stepped<T>(kernel, 0, third, counted);
   FLAM_EMULATED(emulated, kernel);
-  const std::vector<T> wide = stepped<T>(rule, 0, third), single = stepped<T>(rule, 1, third);
+  const std::vector<T> wide = stepped<T>(kernel, 0, third, wide_counted),
+                       single = stepped<T>(kernel, 1, third, single_counted);
+  EXPECT_EQ(wide_counted, counted) << kernel.name;
+  EXPECT_EQ(single_counted, counted) << kernel.name;
   const double tolerance = sizeof(T) == 2 ? 0x1p-6 : 1e-5;
   ASSERT_EQ(wide.size(), host.size());
   for (size_t i = 0; i < wide.size(); ++i) {
@@ -72,12 +80,13 @@ template <class T> void check_rule(const UpdateRule& rule, Kernel& kernel, bool 
 
 template <class T> void check_rules() {
   for (const bool third : {false, true}) {
-    check_rule<T>(kAdamRule, kAdam, third);
-    check_rule<T>(kRmsPropRule, kRmsProp, third);
+    check_rule<T>(kAdam, third);
+    check_rule<T>(kRmsProp, third);
   }
-  check_rule<T>(kSgdRule, kSgd, false);
-  check_rule<T>(kRadamRule, kRadam, false);
-  check_rule<T>(kRpropRule, kRprop, false);
+  for (Kernel* kernel :
+       {&kSgd, &kAdagrad, &kAdadelta, &kAdamax, &kNadam, &kRadam, &kAsgd, &kRprop}) {
+    check_rule<T>(*kernel, false);
+  }
 }
 
 TEST(OptimizerDevice, StepsTensorsAtAnyAddress) {
@@ -87,12 +96,12 @@ TEST(OptimizerDevice, StepsTensorsAtAnyAddress) {
   check_rules<BFloat16>();
 }
 
-template <class T> void check_moved(const UpdateRule& rule, Kernel& kernel, uint64_t tensors) {
+template <class T> void check_moved(Kernel& kernel, uint64_t tensors) {
   const ParameterList list{parameter<T>(0, 1 << 14, false)};
   FLAM_EMULATED(emulated, kernel);
   cuda_on_cpu::traffic = {};
   cuda_on_cpu::counting_traffic = true;
-  run_rule("step", rule, list, usual());
+  run_rule("step", kernel, list, usual());
   cuda_on_cpu::counting_traffic = false;
   const uint64_t held = tensors * uint64_t(list[0].param.nbytes());
   EXPECT_EQ(cuda_on_cpu::traffic.moved(), held);
@@ -101,9 +110,9 @@ template <class T> void check_moved(const UpdateRule& rule, Kernel& kernel, uint
 }
 
 TEST(OptimizerDevice, MovesWhatItsTensorsHold) {
-  check_moved<float>(kAdamRule, kAdam, 7);  // four are read and three written
-  check_moved<BFloat16>(kAdamRule, kAdam, 7);
-  check_moved<double>(kAdamRule, kAdam, 7);
+  check_moved<float>(kAdam, 7);  // four are read and three written
+  check_moved<BFloat16>(kAdam, 7);
+  check_moved<double>(kAdam, 7);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ RuleOptions adam_options(Options given) {
   return o;
 }
 
-void expect_steps(const UpdateRule& rule, const RuleOptions& options, int n, Parameter p,
+void expect_steps(const Kernel& rule, const RuleOptions& options, int n, Parameter p,
                   std::vector<double> want) {
   for (int k = 0; k < n; ++k) {
     const double scale = 1 - 0.9 * k, base[] = {0.1, -0.2, 0.3};
@@ -75,8 +75,8 @@ Parameter rprop_state(Parameter p) {
 }
 
 TEST(Optimizer, SgdIsTorchs) {
-  expect_steps(kSgdRule, options_of({{kOptLr, 0.1}}), 3, three(), {0.497, -1.244, 2.991});
-  expect_steps(kSgdRule,
+  expect_steps(kSgd, options_of({{kOptLr, 0.1}}), 3, three(), {0.497, -1.244, 2.991});
+  expect_steps(kSgd,
                options_of({{kOptLr, 0.1},
                            {kOptMomentum, 0.9},
                            {kOptDampening, 0.25},
@@ -84,17 +84,17 @@ TEST(Optimizer, SgdIsTorchs) {
                            {kOptMaximize, 1}}),
                3, three(), {0.52005514909375, -1.288889901171875, 3.0528430651875});
   expect_steps(
-      kSgdRule,
+      kSgd,
       options_of({{kOptLr, 0.1}, {kOptMomentum, 0.9}, {kOptWeightDecay, 0.01}, {kOptNesterov, 1}}),
       3, three(), {0.4741889719805, -1.19636916924625, 2.9105142676530003});
 }
 
 TEST(Optimizer, AdamIsTorchs) {
-  expect_steps(kAdamRule, adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.01}}), 3, three(),
+  expect_steps(kAdam, adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.01}}), 3, three(),
                {0.31353654423473104, -1.0602901044126547, 2.803428794559908});
-  expect_steps(kAdamRule, adam_options({{kOptLr, 0.1}, {kOptMaximize, 1}}), 3, with_third(three()),
+  expect_steps(kAdam, adam_options({{kOptLr, 0.1}, {kOptMaximize, 1}}), 3, with_third(three()),
                {0.6790572306752988, -1.4290572412244316, 3.17905724474081});
-  expect_steps(kAdamRule,
+  expect_steps(kAdam,
                adam_options({{kOptLr, 0.1},
                              {kOptWeightDecay, 0.1},
                              {kOptBeta1, 0.4},
@@ -104,9 +104,9 @@ TEST(Optimizer, AdamIsTorchs) {
 }
 
 TEST(Optimizer, AdaptiveRulesAreTorchs) {
-  expect_steps(kRmsPropRule, options_of({{kOptLr, 0.01}, {kOptAlpha, 0.99}, {kOptEps, 1e-8}}), 3,
+  expect_steps(kRmsProp, options_of({{kOptLr, 0.01}, {kOptAlpha, 0.99}, {kOptEps, 1e-8}}), 3,
                three(), {0.4526608969192104, -1.2026608664591414, 2.952660856305777});
-  expect_steps(kRmsPropRule,
+  expect_steps(kRmsProp,
                options_of({{kOptLr, 0.1},
                            {kOptAlpha, 0.9},
                            {kOptEps, 1e-8},
@@ -115,26 +115,25 @@ TEST(Optimizer, AdaptiveRulesAreTorchs) {
                3, with_third(three()),
                {-0.007447063117059621, -0.5884507437359573, 2.1794455958536956});
   expect_steps(
-      kAdagradRule,
+      kAdagrad,
       options_of({{kOptLr, 0.1}, {kOptLrDecay, 0.2}, {kOptWeightDecay, 0.1}, {kOptEps, 1e-10}}), 3,
       three(), {0.39224410488530725, -1.1277246487610648, 2.855955216673264});
-  expect_steps(kAdadeltaRule,
+  expect_steps(kAdadelta,
                options_of({{kOptLr, 1}, {kOptRho, 0.9}, {kOptWeightDecay, 0.1}, {kOptEps, 1e-6}}),
                3, three(), {0.4960650997420219, -1.2454575303454645, 2.994131483757634});
-  expect_steps(kAdamaxRule,
-               adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.05}, {kOptMaximize, 1}}), 3,
-               three(), {0.6105928880664147, -1.353375360722907, 3.0674523036358385});
-  expect_steps(kNadamRule,
+  expect_steps(kAdamax, adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.05}, {kOptMaximize, 1}}),
+               3, three(), {0.6105928880664147, -1.353375360722907, 3.0674523036358385});
+  expect_steps(kNadam,
                adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.1}, {kOptMomentumDecay, 4e-3}}), 3,
                three(), {0.378002942494777, -1.1057104639393878, 2.8231304408779008});
   expect_steps(
-      kNadamRule,
+      kNadam,
       adam_options(
           {{kOptLr, 0.1}, {kOptWeightDecay, 0.1}, {kOptMomentumDecay, 4e-3}, {kOptDecoupled, 1}}),
       3, three(), {0.42972675789598247, -1.1574510059147456, 2.855474255254333});
-  expect_steps(kRadamRule, adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.1}}), 9, three(),
+  expect_steps(kRadam, adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.1}}), 9, three(),
                {0.4855174145578641, -1.1972968998681988, 2.8585063645704567});
-  expect_steps(kAsgdRule,
+  expect_steps(kAsgd,
                options_of({{kOptLr, 0.1},
                            {kOptWeightDecay, 0.1},
                            {kOptLambd, 0.1},
@@ -143,7 +142,7 @@ TEST(Optimizer, AdaptiveRulesAreTorchs) {
                4, asgd_state(three()),
                {0.4755800652080108, -1.181959771708629, 2.8115380433796777});
   expect_steps(
-      kRpropRule,
+      kRprop,
       options_of({{kOptEtaMinus, 0.5}, {kOptEtaPlus, 1.2}, {kOptStepMin, 1e-6}, {kOptStepMax, 50}}),
       4, rprop_state(three()), {0.34, -1.0899999999999999, 2.84});
 }
@@ -163,7 +162,7 @@ TEST(Optimizer, ManyTensorsOfManySizesAndThreads) {
       p.step = zeros(1, Dtype::f32);
       list.push_back(p);
     }
-    run_rule("Adam", kAdamRule, list, adam_options({{kOptLr, 0.5}}));
+    run_rule("Adam", kAdam, list, adam_options({{kOptLr, 0.5}}));
     got.emplace_back();
     for (unsigned i = 0; i < list.size(); ++i) {
       const std::vector<float> now = values_of<float>(list[i].param),
@@ -184,8 +183,7 @@ TEST(Optimizer, FoundInfLeavesEverything) {
   Parameter p = three();
   p.grad.data_as<double>()[0] = 1;
   const Tensor flag = tensor_of<float>({1});
-  run_rule("Adam", kAdamRule, {p}, adam_options({}),
-           {.lr = {}, .grad_scale = {}, .found_inf = flag});
+  run_rule("Adam", kAdam, {p}, adam_options({}), {.lr = {}, .grad_scale = {}, .found_inf = flag});
   EXPECT_EQ(values_of<double>(p.param)[0], 0.5);
   EXPECT_EQ(*p.step.data_as<float>(), 0);
 }
@@ -193,7 +191,7 @@ TEST(Optimizer, FoundInfLeavesEverything) {
 TEST(Optimizer, CellsReplaceOptions) {
   Parameter p = three();
   p.grad.data_as<double>()[1] = 8;
-  run_rule("SGD", kSgdRule, {p}, options_of({{kOptLr, 99}}),
+  run_rule("SGD", kSgd, {p}, options_of({{kOptLr, 99}}),
            {.lr = tensor_of<float>({0.5}),
             .grad_scale = tensor_of<float>({4}),
             .found_inf = tensor_of<float>({0})});
@@ -219,7 +217,7 @@ TEST(Optimizer, MismatchesAreNamedBeforeAnythingChanges) {
   Parameter good = three(), bad = three();
   good.grad.data_as<double>()[0] = 1;
   bad.grad = zeros(2, Dtype::f64);
-  EXPECT_THROW(run_rule("SGD", kSgdRule, {good, bad}, {}), Error);
+  EXPECT_THROW(run_rule("SGD", kSgd, {good, bad}, {}), Error);
   EXPECT_EQ(values_of<double>(good.param)[0], 0.5);
 }
 

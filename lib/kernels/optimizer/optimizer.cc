@@ -6,19 +6,13 @@
 #include "base/error.h"
 #include "kernels/map/map.h"
 #include "kernels/optimizer/clip.h"
+#include "kernels/tickets.h"
 
 namespace flambeau {
 
 constinit Kernel kSgd{"SGD"}, kAdam{"Adam"}, kRmsProp{"RMSprop"}, kAdagrad{"Adagrad"},
     kAdadelta{"Adadelta"}, kAdamax{"Adamax"}, kNadam{"NAdam"}, kRadam{"RAdam"}, kAsgd{"ASGD"},
-    kRprop{"Rprop"}, kCountSteps{"step"}, kCountNadam{"step"}, kCountAsgd{"step"},
-    kUnscaleList{"unscale"}, kScaleList{"mul"};
-
-const UpdateRule kSgdRule{&kSgd}, kAdamRule{&kAdam, &kCountSteps},
-    kRmsPropRule{&kRmsProp, &kCountSteps}, kAdagradRule{&kAdagrad, &kCountSteps},
-    kAdadeltaRule{&kAdadelta, &kCountSteps}, kAdamaxRule{&kAdamax, &kCountSteps},
-    kNadamRule{&kNadam, &kCountNadam}, kRadamRule{&kRadam, &kCountSteps},
-    kAsgdRule{&kAsgd, &kCountAsgd, true}, kRpropRule{&kRprop, &kCountSteps};
+    kRprop{"Rprop"}, kUnscaleList{"unscale"}, kScaleList{"mul"};
 
 namespace {
 
@@ -90,6 +84,7 @@ class Launches {
   void flush() {
     if (args_.tensors) {
       const KernelFn fn = kernel_.find(op_, model_.device(), model_.dtype());
+      args_.tickets = ticket_stream(model_.device());
       accesses_.insert(accesses_.end(), shared_.begin(), shared_.end());
       launch_kernel(op_, fn, model_.device(), args_, std::span<const Access>(accesses_));
     }
@@ -160,15 +155,11 @@ template <class F> void step_all(const char* op, const ParameterList& list, F&& 
 
 }  // namespace
 
-void run_rule(const char* op, const UpdateRule& rule, const ParameterList& list,
+void run_rule(const char* op, const Kernel& rule, const ParameterList& list,
               const RuleOptions& options, const OptimizerCells& cells) {
   ListArgs a = shared_args(op, cells);
   std::copy(options.begin(), options.end(), a.options);
-  step_all(op, list, [&](const ParameterList& dense) {
-    if (rule.count && !rule.count_after) run_list(op, *rule.count, dense, a, cells);
-    run_list(op, *rule.update, dense, a, cells);
-    if (rule.count && rule.count_after) run_list(op, *rule.count, dense, a, cells);
-  });
+  step_all(op, list, [&](const ParameterList& dense) { run_list(op, rule, dense, a, cells); });
 }
 
 void run_unscale(const char* op, TensorsView tensors, const Tensor& scale, const Tensor& found_inf,

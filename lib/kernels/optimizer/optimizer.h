@@ -1,11 +1,11 @@
-// Optimizer steps and gradient scaling over whole lists of tensors, in one launch per 48 of them.
-// The order of operations is that of torch.optim's single-tensor loops; arithmetic is in f32 for
-// half types.
+// Optimizer steps and gradient scaling over whole lists of tensors, in one launch per 48 of them,
+// which counts its steps. The order of operations is that of torch.optim's single-tensor loops;
+// arithmetic is in f32 for half types.
 //
 //   ParameterList list: per parameter {param, grad, and the state the rule names}, all of one
 //       shape and dtype; what is not contiguous is copied there and back
 //   RuleOptions options{}; options[kOptLr] = ...;      each rule reads the places named for it
-//   run_rule("SGD", kSgdRule, list, options, cells)    `fresh` where the momentum buffer is new
+//   run_rule("SGD", kSgd, list, options, cells)    `fresh` where the momentum buffer is new
 //   run_unscale("unscale_", tensors, scale, found_inf, marks)  t /= scale; found_inf = 1 and the
 //       tensor's own mark = 1 where not finite
 //
@@ -76,24 +76,19 @@ enum : int {
   kOptAdjustLr,
 };
 
-// A rule: the kernel over elements, the one that advances the cells, and which of them goes first.
-struct UpdateRule {
-  const Kernel* update;
-  const Kernel* count = nullptr;
-  bool count_after = false;
-};
-extern const UpdateRule kSgdRule;       // first: momentum buffer
-extern const UpdateRule kAdamRule;      // exp_avg, exp_avg_sq, max_exp_avg_sq for amsgrad; step
-extern const UpdateRule kRmsPropRule;   // square_avg, momentum_buffer, grad_avg for centered; step
-extern const UpdateRule kAdagradRule;   // sum; step
-extern const UpdateRule kAdadeltaRule;  // square_avg, acc_delta; step
-extern const UpdateRule kAdamaxRule;    // exp_avg, exp_inf; step
-extern const UpdateRule kNadamRule;     // exp_avg, exp_avg_sq; step, mu_product
-extern const UpdateRule kRadamRule;     // exp_avg, exp_avg_sq; step
-extern const UpdateRule kAsgdRule;      // ax; step, eta, mu
-extern const UpdateRule kRpropRule;     // prev, step_size; step
+// The rules, and the state that each of them has.
+extern constinit Kernel kSgd;       // first: momentum buffer
+extern constinit Kernel kAdam;      // exp_avg, exp_avg_sq, max_exp_avg_sq for amsgrad; step
+extern constinit Kernel kRmsProp;   // square_avg, momentum_buffer, grad_avg for centered; step
+extern constinit Kernel kAdagrad;   // sum; step
+extern constinit Kernel kAdadelta;  // square_avg, acc_delta; step
+extern constinit Kernel kAdamax;    // exp_avg, exp_inf; step
+extern constinit Kernel kNadam;     // exp_avg, exp_avg_sq; step, mu_product
+extern constinit Kernel kRadam;     // exp_avg, exp_avg_sq; step
+extern constinit Kernel kAsgd;      // ax; step, eta, mu
+extern constinit Kernel kRprop;     // prev, step_size; step
 
-void run_rule(const char* op, const UpdateRule& rule, const ParameterList& list,
+void run_rule(const char* op, const Kernel& rule, const ParameterList& list,
               const RuleOptions& options, const OptimizerCells& cells = {});
 void run_unscale(const char* op, TensorsView tensors, const Tensor& scale, const Tensor& found_inf,
                  TensorsView marks);
@@ -112,14 +107,13 @@ struct ListEntry {
 };
 
 struct ListArgs {
-  int32_t tensors, chunks;
+  int32_t tensors, chunks, tickets;
   const float *lr, *grad_scale, *found_inf;
   float* mark_inf;
   double options[kRuleOptions];
   ListEntry entry[kListTensors];
 };
 
-extern constinit Kernel kSgd, kAdam, kRmsProp, kAdagrad, kAdadelta, kAdamax, kNadam, kRadam, kAsgd,
-    kRprop, kCountSteps, kCountNadam, kCountAsgd, kUnscaleList;
+extern constinit Kernel kUnscaleList;
 
 }  // namespace flambeau

@@ -32,13 +32,14 @@ template <class T> struct Sgd {
 };
 
 template <class T> struct Adam {
+  using Count = CountSteps;
   static constexpr bool has_third = true;
   using V = Compute<T>;
   Gradient<V> gradient;
   V toward, beta2, rest2, eps, shrink, step_size, root_correction;
 
   FLAM_FN Adam(const ListArgs& a, const ListEntry& e) : gradient(a, a.options[kOptDecoupled] != 0) {
-    const double rate = rate_of(a), steps = double(*e.step);
+    const double rate = rate_of(a), steps = step_of(e);
     const double b1 = a.options[kOptBeta1], b2 = a.options[kOptBeta2];
     toward = V(1 - b1);
     beta2 = V(b2);
@@ -91,7 +92,6 @@ template <class T> struct ScaleList {
 [[maybe_unused]] static const bool registered_optimizers =
     register_list<Sgd>(kSgd, FloatTypes{}) && register_list<Adam>(kAdam, FloatTypes{}) &&
     register_list<UnscaleList>(kUnscaleList, FloatTypes{}) &&
-    register_list<ScaleList>(kScaleList, FloatTypes{}) &&
-    register_count<CountSteps>(kCountSteps, FloatTypes{});
+    register_list<ScaleList>(kScaleList, FloatTypes{});
 
 }  // namespace flambeau::FLAM_TARGET

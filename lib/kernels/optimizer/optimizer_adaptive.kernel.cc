@@ -4,6 +4,7 @@
 namespace flambeau::FLAM_TARGET {
 
 template <class T> struct RmsProp {
+  using Count = CountSteps;
   static constexpr bool has_third = true;
   using V = Compute<T>;
   Gradient<V> gradient;
@@ -40,13 +41,14 @@ template <class T> struct RmsProp {
 };
 
 template <class T> struct Adagrad {
+  using Count = CountSteps;
   using V = Compute<T>;
   Gradient<V> gradient;
   V rate, eps;
 
   FLAM_FN Adagrad(const ListArgs& a, const ListEntry& e)
       : gradient(a),
-        rate(V(rate_of(a) / (1 + (double(*e.step) - 1) * a.options[kOptLrDecay]))),
+        rate(V(rate_of(a) / (1 + (step_of(e) - 1) * a.options[kOptLrDecay]))),
         eps(V(a.options[kOptEps])) {}
 
   FLAM_FN int update(const Values<T>& at, int64_t i) const {
@@ -59,6 +61,7 @@ template <class T> struct Adagrad {
 };
 
 template <class T> struct Adadelta {
+  using Count = CountSteps;
   using V = Compute<T>;
   Gradient<V> gradient;
   V lr, rho, rest, eps;
@@ -82,6 +85,7 @@ template <class T> struct Adadelta {
 };
 
 template <class T> struct Adamax {
+  using Count = CountSteps;
   using V = Compute<T>;
   Gradient<V> gradient;
   V toward, beta2, eps, rate;
@@ -91,7 +95,7 @@ template <class T> struct Adamax {
         toward(V(1 - a.options[kOptBeta1])),
         beta2(V(a.options[kOptBeta2])),
         eps(V(a.options[kOptEps])),
-        rate(V(rate_of(a) / (1 - ::pow(a.options[kOptBeta1], double(*e.step))))) {}
+        rate(V(rate_of(a) / (1 - ::pow(a.options[kOptBeta1], step_of(e))))) {}
 
   FLAM_FN int update(const Values<T>& at, int64_t i) const {
     const V p = load(at.param + i), g = gradient(load(at.grad + i), p);
@@ -109,21 +113,26 @@ FLAM_FN double nadam_momentum(const ListArgs& a, double step) {
   return a.options[kOptBeta1] * (1 - 0.5 * ::pow(0.96, step * a.options[kOptMomentumDecay]));
 }
 
+FLAM_FN float nadam_product(const ListArgs& a, const ListEntry& e) {
+  return *e.cell * float(nadam_momentum(a, step_of(e)));
+}
+
 struct CountNadam {
   FLAM_FN static void advance(const ListArgs& a, const ListEntry& e) {
+    *e.cell = nadam_product(a, e);
     *e.step += 1;
-    *e.cell *= float(nadam_momentum(a, double(*e.step)));
   }
 };
 
 template <class T> struct Nadam {
+  using Count = CountNadam;
   using V = Compute<T>;
   Gradient<V> gradient;
   V toward, beta2, rest2, eps, shrink, correction2, by_grad, by_mean;
 
   FLAM_FN Nadam(const ListArgs& a, const ListEntry& e)
       : gradient(a, a.options[kOptDecoupled] != 0) {
-    const double rate = rate_of(a), step = double(*e.step), product = double(*e.cell);
+    const double rate = rate_of(a), step = step_of(e), product = double(nadam_product(a, e));
     const double next = nadam_momentum(a, step + 1), b2 = a.options[kOptBeta2];
     toward = V(1 - a.options[kOptBeta1]);
     beta2 = V(b2);
@@ -148,6 +157,7 @@ template <class T> struct Nadam {
 };
 
 template <class T> struct Radam {
+  using Count = CountSteps;
   using V = Compute<T>;
   Gradient<V> gradient;
   V toward, beta2, rest2, eps, shrink, lr, correction1, root2, rectify;
@@ -155,7 +165,7 @@ template <class T> struct Radam {
 
   FLAM_FN Radam(const ListArgs& a, const ListEntry& e)
       : gradient(a, a.options[kOptDecoupled] != 0) {
-    const double rate = rate_of(a), step = double(*e.step), b2 = a.options[kOptBeta2];
+    const double rate = rate_of(a), step = step_of(e), b2 = a.options[kOptBeta2];
     const double power = ::pow(b2, step), correction2 = 1 - power, most = 2 / (1 - b2) - 1;
     const double length = most - 2 * step * power / correction2;
     toward = V(1 - a.options[kOptBeta1]);
@@ -185,8 +195,7 @@ template <class T> struct Radam {
   }
 };
 
-// ASGD's next rate and share of the average, in the entry's two cells; after the update, which
-// reads those of this step.
+// ASGD's next rate and share of the average, in the entry's two cells.
 struct CountAsgd {
   FLAM_FN static void advance(const ListArgs& a, const ListEntry& e) {
     *e.step += 1;
@@ -197,6 +206,7 @@ struct CountAsgd {
 };
 
 template <class T> struct Asgd {
+  using Count = CountAsgd;
   using V = Compute<T>;
   Gradient<V> gradient;
   V shrink, eta, share;
@@ -217,6 +227,7 @@ template <class T> struct Asgd {
 };
 
 template <class T> struct Rprop {
+  using Count = CountSteps;
   using V = Compute<T>;
   Gradient<V> gradient;
   V minus, plus, least, most;
@@ -249,8 +260,6 @@ template <class T> struct Rprop {
     register_list<Adadelta>(kAdadelta, FloatTypes{}) &&
     register_list<Adamax>(kAdamax, FloatTypes{}) && register_list<Nadam>(kNadam, FloatTypes{}) &&
     register_list<Radam>(kRadam, FloatTypes{}) && register_list<Asgd>(kAsgd, FloatTypes{}) &&
-    register_list<Rprop>(kRprop, FloatTypes{}) &&
-    register_count<CountNadam>(kCountNadam, FloatTypes{}) &&
-    register_count<CountAsgd>(kCountAsgd, FloatTypes{});
+    register_list<Rprop>(kRprop, FloatTypes{});
 
 }  // namespace flambeau::FLAM_TARGET

@@ -1,11 +1,14 @@
 // The loop over a list's chunks on GPUs: a block a chunk, a thread 16 bytes of every tensor of it.
 // Rules calculate on elements in registers as if they were a tensor of the type that numbers are
 // calculated in, which is what rounding them once when they are stored comes to. What a rule makes
-// of its options, powers in double among it, is one thread's work for its block.
+// of its options, powers in double among it, is one thread's work for its block. The last such
+// thread of a tensor counts its step, for all have read what it changes; where a launch has no
+// tickets, a second one counts.
 #pragma once
 #include <new>
 
 #include "kernels/cuda_launch.h"
+#include "kernels/last_reader.h"
 #include "kernels/map/map_chunk.h"
 #include "kernels/optimizer/optimizer_rule.h"
 
@@ -74,14 +77,25 @@ __device__ __forceinline__ int update_chunk(const Rule& rule, const ListEntry& e
   return bad;
 }
 
+// The step of a tensor, where this is the last of the threads that make a rule for its chunks.
+template <class Count>
+__device__ __forceinline__ void count_last(const ListArgs& a, const ListEntry& e, int tensor) {
+  if (a.tickets < 0) return;
+  const int64_t chunks = (e.numel + kListChunk - 1) / kListChunk;
+  if (is_last_reader(a.tickets, tensor, unsigned(chunks))) Count::advance(a, e);
+}
+
 template <template <class> class Rule, class T>
 __global__ void __launch_bounds__(kListThreads) list_kernel(const ListArgs a) {
   using Made = Rule<Compute<T>>;
   __shared__ __align__(16) unsigned char place[sizeof(Made)];
   if (a.found_inf && *a.found_inf != 0) return;
-  const ListEntry e = a.entry[entry_of_chunk(a, int32_t(blockIdx.x))];
+  const int tensor = entry_of_chunk(a, int32_t(blockIdx.x));
+  const ListEntry e = a.entry[tensor];
   if (threadIdx.x == 0) new (place) Made(a, e);
   __syncthreads();
+  if constexpr (kCounts<Made>)  // behind the barrier, so that no other thread waits for the ticket
+    if (threadIdx.x == 0) count_last<typename Made::Count>(a, e, tensor);
   const Made rule = *reinterpret_cast<const Made*>(place);
   const int64_t first = (int64_t(blockIdx.x) - e.first_chunk) * kListChunk;
   const int64_t n = e.numel - first < kListChunk ? e.numel - first : kListChunk;
@@ -98,19 +112,21 @@ __global__ void __launch_bounds__(kListThreads) list_kernel(const ListArgs a) {
   }
 }
 
-template <template <class> class Rule, class T> void list_entry(void* stream, const void* p) {
-  const ListArgs& a = *static_cast<const ListArgs*>(p);
-  FLAM_LAUNCH((list_kernel<Rule, T>), dim3(unsigned(a.chunks)), dim3(kListThreads), 0, stream, a);
-}
-
 template <class Count> __global__ void count_kernel(ListArgs a) {
   if (a.found_inf && *a.found_inf != 0) return;
   if (int(threadIdx.x) < a.tensors) Count::advance(a, a.entry[threadIdx.x]);
 }
 
-template <class Count> void count_entry(void* stream, const void* p) {
+static_assert(kListTensors <= kTickets && kListTensors <= 64);
+
+template <template <class> class Rule, class T> void list_entry(void* stream, const void* p) {
   const ListArgs& a = *static_cast<const ListArgs*>(p);
-  FLAM_LAUNCH((count_kernel<Count>), dim3(1), dim3(64), 0, stream, a);
+  FLAM_LAUNCH((list_kernel<Rule, T>), dim3(unsigned(a.chunks)), dim3(kListThreads), 0, stream, a);
+  if constexpr (kCounts<Rule<Compute<T>>>) {
+    if (a.tickets < 0)
+      FLAM_LAUNCH((count_kernel<typename Rule<Compute<T>>::Count>), dim3(1), dim3(64), 0, stream,
+                  a);
+  }
 }
 
 }  // namespace flambeau::FLAM_TARGET

@@ -1,5 +1,6 @@
-// The loop over a list's chunks, and the one over its cells; the host's here, that of GPUs in
-// optimizer_device.h. A value that is not finite is marked in the list's and the tensor's cell.
+// The loop over a list's chunks, after which its cells count the step; the host's here, that of
+// GPUs in optimizer_device.h. A value that is not finite is marked in the list's and the tensor's
+// cell.
 #pragma once
 #include "kernels/optimizer/optimizer_rule.h"
 #if defined(FLAM_DEVICE_SOURCE)
@@ -43,23 +44,14 @@ template <template <class> class Rule, class T> void list_entry(void*, const voi
       }
     }
   });
-}
-
-template <class Count> void count_entry(void*, const void* p) {
-  const ListArgs& a = *static_cast<const ListArgs*>(p);
-  if (a.found_inf && *a.found_inf != 0) return;
-  for (int i = 0; i < a.tensors; ++i) Count::advance(a, a.entry[i]);
+  if constexpr (kCounts<Rule<T>>)
+    for (int i = 0; i < a.tensors; ++i) Rule<T>::Count::advance(a, a.entry[i]);
 }
 
 #endif
 
 template <template <class> class Rule, class... T> bool register_list(Kernel& k, TypeList<T...>) {
   (k.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &list_entry<Rule, T>), ...);
-  return true;
-}
-
-template <class Count, class... T> bool register_count(Kernel& k, TypeList<T...>) {
-  (k.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &count_entry<Count>), ...);
   return true;
 }
 

@@ -42,9 +42,15 @@ template <class V> FLAM_FN V lerp(V from, V to, V share) {  // from the nearer e
 
 template <class V> FLAM_FN V greater(V x, V y) { return x > y || x != x ? x : y; }  // NaN stays
 
+// What a rule's `Count` does to a parameter's cells once all of its elements have stepped: they see
+// the cells of the step before.
 struct CountSteps {
   FLAM_FN static void advance(const ListArgs&, const ListEntry& e) { *e.step += 1; }
 };
+template <class R> inline constexpr bool kCounts = requires { typename R::Count; };
+
+// The number of the step that is made, from 1.
+FLAM_FN double step_of(const ListEntry& e) { return double(*e.step + 1); }
 
 // Of either kind of list: the tensor that a chunk belongs to.
 template <class Args> FLAM_FN int entry_of_chunk(const Args& a, int32_t chunk) {
