@@ -22,6 +22,7 @@
 #include "graph/masked_gradient.h"
 #include "graph/mode.h"
 #include "graph/receiver.h"
+#include "graph/root_node.h"
 #include "graph/saved_hooks.h"
 #include "ops/elementwise/relu_gradient.h"
 #include "ops/ops.h"
@@ -36,11 +37,21 @@ struct Task {
   Edge edge;        // the node or leaf itself
   int waiting = 0;  // users that have not delivered
   bool needed = true;
+  bool one = false;              // its gradient is 1, of which no tensor was made
   bool served = false;           // its function was done by the node that made its gradient
   Saved mask;                    // what a ReLU has left to be masked in its gradient
   Tensors grads;                 // by output number; a leaf has one
   SmallVector<int, 1> captures;  // indices of gradients() inputs that this node's outputs are
   SmallVector<uint32_t, 1> capture_nr;
+};
+
+// Where a pass begins; without a gradient at 1, of `output`.
+struct Root {
+  Edge edge;
+  Tensor grad, output;
+  Tensor gradient() const {
+    return grad ? grad : ops::ones(output.sizes(), output.dtype(), output.device());
+  }
 };
 
 class Walk final : public Receivers, public Masks {
@@ -73,6 +84,8 @@ class Walk final : public Receivers, public Masks {
   // `maker`: the node that made the gradient; null for the caller.
   void deliver(const Edge& e, Tensor grad, const Node* maker);
   void run_all();
+  void begin(const Root& root);
+  bool begins_at_one(const Task& t) const;
   void run_leaf(Task& t);
   void run_node(Task& t);
   void show(const Task& t, Tensors& dy, const NodeScope& scope);
@@ -87,8 +100,7 @@ class Walk final : public Receivers, public Masks {
   UnpackedValues unpacked_;
   UsedStreams used_;
   std::unordered_map<const void*, Task> tasks_;
-  std::vector<Edge> roots_;
-  std::vector<Tensor> root_grads_;
+  std::vector<Root> roots_;
   std::vector<std::function<void()>> after_;
   struct Later {
     bool operator()(const Task* a, const Task* b) const { return order(a) < order(b); }
@@ -123,7 +135,6 @@ void Walk::add_root(size_t index, const Tensor& root, const Tensor& grad) {
     check(!is_complex(root.dtype()), Code::autograd,
           "grad can be implicitly created only for real scalar outputs but got ", root,
           "; give backward() a gradient, or take y.real or y.abs()");
-    g = ops::ones(root.sizes(), root.dtype(), root.device());
   } else {
     check(std::equal(g.sizes().begin(), g.sizes().end(), root.sizes().begin(), root.sizes().end()),
           Code::shape, "Mismatch in shape: grad_output[", index, "] has a shape of torch.Size(",
@@ -154,8 +165,7 @@ void Walk::add_root(size_t index, const Tensor& root, const Tensor& grad) {
       }
     }
   }
-  roots_.push_back(e);
-  root_grads_.push_back(std::move(g));
+  roots_.push_back({std::move(e), std::move(g), grad ? Tensor() : root});
 }
 
 void Walk::capture(size_t index, const Tensor& input) {
@@ -180,8 +190,8 @@ void Walk::limit_to(TensorsView inputs) {
     if (const auto it = tasks_.find(gradient_edge(input).key()); it != tasks_.end())
       it->second.needed = true;
   }
-  for (const Edge& r : roots_) {
-    stack.push_back({&task(r), 0});
+  for (const Root& r : roots_) {
+    stack.push_back({&task(r.edge), 0});
     while (!stack.empty()) {
       auto& [t, i] = stack.back();
       if (i == 0 && !seen.try_emplace(t, true).second) {
@@ -415,7 +425,7 @@ void Walk::run_node(Task& t) {
         "\" while backward ran, which had made its gradient and that of its operand in one pass; "
         "set it before backward()");
   Tensors dy = std::move(t.grads), dx;
-  bool any = false, onward = accumulate_ && !limited_;
+  bool any = t.one, onward = accumulate_ && !limited_;
   for (const Edge& e : node->next) onward |= e && task(e).needed;
   mask_ = std::move(t.mask);
   left_ = Saved();
@@ -441,6 +451,24 @@ void Walk::run_node(Task& t) {
     if (left.defined() && dx[i]) task(e).mask = left.copy();
     deliver(e, std::move(dx[i]), node.get());
   }
+}
+
+// Whether the node takes 1 without a tensor of it, and nobody else wants to see one.
+bool Walk::begins_at_one(const Task& t) const {
+  const Node* node = t.edge.node.get();
+  if (!dynamic_cast<const RootNode*>(node) || create_ || detect_anomaly) return false;
+  const OutputMeta& made = node->outputs[0];
+  const bool here = made.device.is_cpu() || current_stream(made.device).id == made.stream;
+  const bool alone = t.waiting == 1 && !t.grads[0] && t.captures.empty() && roots_.size() == 1;
+  return here && alone && t.needed && !is_watched(*node);
+}
+
+void Walk::begin(const Root& root) {
+  Task& t = task(root.edge);
+  t.one = !root.grad && begins_at_one(t);
+  if (!t.one) return deliver(root.edge, root.gradient(), nullptr);
+  t.waiting = 0;
+  ready_.push(&t);
 }
 
 bool Walk::reaches(const Tensor& t) const {
@@ -561,8 +589,8 @@ void Walk::finish() {
 }
 
 void Walk::run_all() {
-  for (size_t i = 0; i < roots_.size(); ++i) task(roots_[i]).waiting++;
-  for (size_t i = 0; i < roots_.size(); ++i) deliver(roots_[i], root_grads_[i], nullptr);
+  for (const Root& r : roots_) task(r.edge).waiting++;
+  for (const Root& r : roots_) begin(r);
   while (!ready_.empty()) {
     Task* t = ready_.top();
     ready_.pop();

@@ -55,8 +55,7 @@ def test_models_learn_alike(gpus, in_python, tmp_path, name, dtype):
 # are written to memory.
 PLAIN = {"gemm_kernel", "conv_kernel", "conv_data_kernel", "conv_weight_kernel"}
 COMPOSED = {"softmax", "softmax_backward", "masked_fill", "triu", "bmm", "baddbmm"}
-TILES = {"attention_forward_kernel", "attention_delta_kernel"}
-TILES |= {"attention_query_slopes_kernel", "attention_key_slopes_kernel"}
+TILES = {"attention_forward_kernel", "attention_query_slopes_kernel", "attention_key_slopes_kernel"}
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])

@@ -172,14 +172,6 @@ RULES = (
         needs=VECTORS,
     ),
     Rule(r"\bindex_(kernel|places_kernel|in_order_kernel)<", "kernels/index/index", registers=56),
-    # A list of what a piece of the indices names, and a mark a row.
-    Rule(
-        r"\badded_rows_kernel<\S+, (?!1>)\d>",
-        "kernels/index/added_rows",
-        registers=80,
-        shared=10272,
-        needs=VECTORS,
-    ),
     Rule(r"\btrue_kernel<", "kernels/index/index", registers=48, shared=16),
 )
 

@@ -241,6 +241,61 @@ TEST(RowDevice, CrossEntropyOfEveryLength) {
   check_entropy<Half>(2, 33001, false, 0);
 }
 
+// The mean loss and what it was divided by, or the sum, of all rows in one launch.
+std::vector<double> joined_entropy(const Tensor& x, const Tensor& target, const Tensor& weight,
+                                   bool mean) {
+  const Tensor lse = empty(Dims{target.numel()}, Dtype::f32, kCpu), none,
+               y = empty({}, x.dtype(), kCpu),
+               shares = mean ? empty({}, Dtype::f32, kCpu) : Tensor();
+  run_row("cross_entropy", kCrossEntropy, x.dtype(), 1,
+          {out_each(none), out_each(lse), out_each(none), row(x), each(target), shared(weight),
+           shared(none), out_joined(y), out_joined(shares)},
+          {-100, 0});
+  const double loss =
+      x.dtype() == Dtype::f32 ? double(y.data_as<float>()[0]) : double(y.data_as<BFloat16>()[0]);
+  return {loss, mean ? double(shares.data_as<float>()[0]) : 1};
+}
+
+template <class T> void check_joined(int64_t rows, int64_t n, bool weighted) {
+  const Tensor x = drawn<T>(Dims{rows, n}, -4, 4), none;
+  const Tensor weight = weighted ? drawn<float>(Dims{n}, 0.5, 2, 3) : none;
+  std::vector<int64_t> targets(static_cast<size_t>(rows));
+  for (int64_t r = 0; r < rows; ++r) targets[size_t(r)] = r % 5 == 3 ? -100 : r * 7919 % n;
+  const Tensor target = tensor_of(targets);
+  const Entropy each = entropies(x, target, weight, 0);
+  double loss = 0, shares = 0;
+  for (const float v : values_of<float>(each.loss)) loss += double(v);
+  for (const float v : values_of<float>(each.share)) shares += double(v);
+  FLAM_EMULATED(emulated, kCrossEntropy);
+  const double step = sizeof(T) == 2 ? 0x1p-8 : 0x1p-22;
+  for (const bool mean : {false, true}) {
+    const double want = mean ? loss / shares : loss;
+    const std::vector<double> got = joined_entropy(x, target, weight, mean);
+    EXPECT_NEAR(got[0], want, step * std::abs(want)) << rows << " rows of " << n;
+    EXPECT_NEAR(got[1], mean ? shares : 1, 0x1p-22 * shares);
+    for (const uint64_t seed : {2, 3}) {
+      cuda_on_cpu::set_seed(seed);
+      EXPECT_EQ(joined_entropy(x, target, weight, mean), got);
+    }
+  }
+}
+
+// Of one block and of more than join at once, by parts of a warp, warps and blocks.
+TEST(RowDevice, CrossEntropyOfAllRows) {
+  for (const int64_t n : {3, 100, 700, 5000}) check_joined<float>(9, n, true);
+  check_joined<BFloat16>(700, 40, false);
+  check_joined<float>(300, 264, true);
+  check_joined<float>(kJoinedBlocks + 5, 600, false);
+  check_joined<float>(1, 33001, false);
+}
+
+TEST(RowDevice, CrossEntropyOfNoRows) {
+  FLAM_EMULATED(emulated, kCrossEntropy);
+  const Tensor x = empty(Dims{0, 4}, Dtype::f32, kCpu), target = empty(Dims{0}, Dtype::i64, kCpu);
+  EXPECT_EQ(joined_entropy(x, target, Tensor(), false)[0], 0);
+  EXPECT_TRUE(std::isnan(joined_entropy(x, target, Tensor(), true)[0]));
+}
+
 Tensor moments(const Tensor& x) {
   const Tensor mean = empty(Dims{x.size(0)}, Dtype::f32, kCpu),
                low = empty(mean.sizes(), Dtype::f32, kCpu),

@@ -142,19 +142,24 @@ void add_operand(Launch& l, const RowOperand& o, std::initializer_list<RowOperan
   l.accesses[i] = access_of(used, o.output);
 }
 
-// Where GPUs leave sums of parts of the rows.
+// Where GPUs leave sums of parts of the rows, or of blocks: two for each, and what they have lost.
 void add_partial(Launch& l, const Tensor& model) {
   RowArgs& a = l.a;
-  int64_t totals = 0;
-  for (int k = 0; k < a.operands; ++k) totals += a.role[k] == RowRole::total && a.data[k];
+  int64_t totals = 0, joined = 0;
+  for (int k = 0; k < a.operands; ++k) {
+    totals += a.role[k] == RowRole::total && a.data[k];
+    joined += a.role[k] == RowRole::joined && a.data[k];
+  }
   const int bytes = int(model.element_size());
   a.parts = row_sums_parts(a.rows, a.n, bytes);
   a.held_parts = held_sums_parts(a.rows, a.n, bytes);
-  a.tickets = totals ? ticket_stream(model.device()) : -1;
+  a.tickets = totals || joined ? ticket_stream(model.device()) : -1;
   const int64_t parts = std::max(a.parts, a.held_parts);
-  if (totals && parts > 1) {
+  int64_t sums = totals && parts > 1 ? totals * parts * a.n : 0;
+  if (joined) sums = 4 * std::clamp<int64_t>(a.rows, 1, kJoinedBlocks);
+  if (sums) {
     const Dtype wide = model.dtype() == Dtype::f64 ? Dtype::f64 : Dtype::f32;
-    l.partial = empty(Dims{totals * parts * a.n}, wide, model.device());
+    l.partial = empty(Dims{sums}, wide, model.device());
     a.partial = static_cast<char*>(l.partial.data());
   }
   l.accesses[a.operands] = access_of(l.partial, true);
@@ -176,6 +181,8 @@ bool runs_on_host(const Kernel& kernel, KernelFn fn, Dtype dtype) {
 }
 
 }  // namespace
+
+bool joins_rows(Device device) { return kernel_column(device) != KernelColumn::host; }
 
 void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
              std::initializer_list<RowOperand> operands, std::initializer_list<double> params) {

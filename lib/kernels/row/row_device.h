@@ -43,7 +43,7 @@ template <class T, int kSlots> struct DeviceRow : RowPlace {
                                                     : nullptr};
   }
   template <class U> __device__ __forceinline__ SameValue<U> each_of(int k) const {
-    return {load_global(this->template place<const U>(k))};
+    return {a.data[k] ? load_global(this->template place<const U>(k)) : U(0)};
   }
   template <class Y> __device__ __forceinline__ auto keep(const Y&) const {
     return KeptElements<V, kSlots ? kSlots : 1, kCount>{};

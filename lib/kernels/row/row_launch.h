@@ -1,11 +1,13 @@
 // The loop over rows of a GPU, around a functor: how many threads share a row, and whether its
 // pieces are whole, follow from what the launch is given; sums over all rows come with it where
-// rows are held (row_held_sums.h), else by launches of their own behind it (row_sums.h).
+// rows are held (row_held_sums.h), else by launches of their own behind it (row_sums.h); numbers
+// that all rows come to, always with it (row_joined.h).
 #pragma once
 #include <algorithm>
 
 #include "kernels/row/row_device.h"
 #include "kernels/row/row_held_sums.h"
+#include "kernels/row/row_joined.h"
 #include "kernels/row/row_sums.h"
 
 namespace flambeau::FLAM_TARGET {
@@ -17,13 +19,25 @@ template <class F> inline constexpr int kSlotsOf = requires { F::adds_rows; } ? 
 
 template <template <class> class F, class T, int kSlots>
 __device__ __forceinline__ void each_row(const RowArgs& a, const F<T>& f, int threads, bool whole) {
+  using V = Compute<T>;
+  [[maybe_unused]] const JoinTwoExact<V> m;
+  [[maybe_unused]] auto sums = m.zero();
   const int share = int(threadIdx.x) / threads, thread = int(threadIdx.x) % threads;
   const int64_t at_once = int(blockDim.x) / threads, step = gridDim.x * at_once;
   for (int64_t first = blockIdx.x * at_once; first < a.rows; first += step) {
     const int64_t own = first + share, row = own < a.rows ? own : a.rows - 1;
-    DeviceRow<T, kSlots> r{{a, row, a.n}, threads, thread, whole, own < a.rows};
-    f(r);
+    const DeviceRow<T, kSlots> place{{a, row, a.n}, threads, thread, whole, own < a.rows};
+    if constexpr (kJoinsRows<F<T>>) {
+      JoinedRow<F<T>, T, kSlots> r{place};
+      f(r);
+      if (r.active && thread == 0) sums = m.join(sums, {{r.first, V(0)}, {r.second, V(0)}});
+    } else {
+      DeviceRow<T, kSlots> r = place;
+      f(r);
+    }
   }
+  if constexpr (kJoinsRows<F<T>>)
+    if (a.partial) join_rows<F<T>, V>(a, sums);
 }
 
 // Blocks of a multiprocessor where rows are passed: said, so that no register goes to memory for
@@ -64,10 +78,15 @@ template <class F> F device_functor(const double* p) {
 template <template <class> class F, class T, int kSlots>
 void launch_rows(void* stream, const RowArgs& a, const F<T>& f, int threads, bool whole) {
   const int block = threads > 32 ? threads : kRowThreads;  // a group of warps has the block alone
-  const int64_t at_once = block / threads, blocks = (a.rows + at_once - 1) / at_once;
+  const int64_t at_once = block / threads, wanted = (a.rows + at_once - 1) / at_once;
+  const bool joins = kJoinsRows<F<T>> && a.partial;  // of no rows, too
+  const int64_t blocks =
+      joins ? std::clamp<int64_t>(wanted, 1, kJoinedBlocks) : std::min<int64_t>(wanted, kRowBlocks);
   if (blocks == 0) return;
-  FLAM_LAUNCH((row_kernel<F, T, kSlots>), dim3(unsigned(std::min<int64_t>(blocks, kRowBlocks))),
-              dim3(unsigned(block)), 0, stream, a, f, threads, whole);
+  FLAM_LAUNCH((row_kernel<F, T, kSlots>), dim3(unsigned(blocks)), dim3(unsigned(block)), 0, stream,
+              a, f, threads, whole);
+  if constexpr (kJoinsRows<F<T>>)
+    if (joins) launch_row_join<F<T>, Compute<T>>(stream, a, blocks);
 }
 
 template <template <class> class F, class T> void row_entry(void* stream, const void* p) {

@@ -23,6 +23,10 @@
 // asked with i: the host adds several rows at a time (row_totals.h), GPUs go over them once more
 // (row_sums.h).
 //
+// One whose values are joined over all rows names the operands that it puts them into, which need
+// not be there, `first_joined` and `second_joined`, and says what becomes of their sums,
+// `put_joined(a, first, second)`; GPUs call it (row_joined.h).
+//
 // The host gives a row to one thread and vectorises inside it, or works on many rows side by side,
 // of which i then names one, too. GPUs give a row to threads of a warp or to a block, which hold it
 // (row_device.h); where it is too long for that, R::kPasses, a functor saves a pass over it by

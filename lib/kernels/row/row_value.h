@@ -49,7 +49,9 @@ struct RowPlace {
     return {a.data[k] ? place<T>(k) : nullptr};
   }
   template <class T> FLAM_FN RowElements<T> shared_of(int k) const { return row_of<T>(k); }
-  template <class T> FLAM_FN SameValue<T> each_of(int k) const { return {*place<T>(k)}; }
+  template <class T> FLAM_FN SameValue<T> each_of(int k) const {  // 0 where it was left out
+    return {a.data[k] ? *place<T>(k) : T(0)};
+  }
 };
 
 }  // namespace flambeau::FLAM_TARGET

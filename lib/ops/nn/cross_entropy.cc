@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "graph/root_node.h"
 #include "ops/nn/rows.h"
 #include "ops/read.h"
 
@@ -41,6 +42,8 @@ Tensor differentiable_slope(const Tensor& g, const Tensor& in, const Tensor& tar
   return keep_where(counted, mul(dx, g.dim() ? unsqueeze(g, o.dim) : g));
 }
 
+}  // namespace
+
 struct CrossEntropyBackward {
   Saved x, target, weight, lse, total_weight, share;  // share: 0-d, what a mean was divided by
   ce::Options o;
@@ -48,13 +51,38 @@ struct CrossEntropyBackward {
 
   Tensors operator()(const Tensor& dy) const {
     const Tensor in = x;
-    const Tensor g = to_dtype(dy, lse.unchecked().dtype());
+    const Tensor g = dy ? to_dtype(dy, lse.unchecked().dtype()) : dy;
     const Tensor divisor = share.defined() ? share.get() : Tensor();
     const Tensor w = weight.defined() ? weight.get() : Tensor();
     const Tensor total = total_weight.defined() ? total_weight.get() : Tensor();
     return {ce::slope(g, in, target, w, lse, total, o, divisor)};
   }
 };
+
+}  // namespace flambeau::ops
+
+namespace flambeau {
+
+// Passes of training begin here.
+template <> class NodeOf<ops::CrossEntropyBackward> final : public RootNode {
+ public:
+  explicit NodeOf(ops::CrossEntropyBackward&& f) : f_(std::move(f)) {}
+  const char* name() const override { return ops::CrossEntropyBackward::name; }
+  Tensors apply(TensorsView dy) override {
+    if (!f_) fail_freed(name());
+    return (*f_)(dy[0]);
+  }
+  void release_saved() override { f_.reset(); }
+
+ private:
+  std::optional<ops::CrossEntropyBackward> f_;
+};
+
+}  // namespace flambeau
+
+namespace flambeau::ops {
+
+namespace {
 
 struct Range {
   double least, greatest;
@@ -80,6 +108,22 @@ Tensor summed(Call& c, const Tensor& x, Dtype dtype) {
   return y;
 }
 
+// What rows come to: the loss, beside the rows' lse what a mean was divided by.
+ce::RowLosses reduced_rows(Call& c, const Tensor& x, const Tensor& total, const ce::Options& o) {
+  const GradMode off(false);
+  if (o.reduction != FLAM_REDUCTION_NONE && joins_rows(c.device()))
+    return ce::of_all_rows(x, c[1], c[2], total, o);
+  const Dtype compute = ce::compute_dtype(x.dtype());
+  ce::RowLosses made = ce::of_rows(c, x, c[1], c[2], total, o);
+  if (o.reduction != FLAM_REDUCTION_NONE) made.loss = summed(c, made.loss, compute);
+  if (made.share) {
+    made.share = summed(c, made.share, compute);
+    made.loss = div(made.loss, made.share);
+  }
+  made.loss = to_dtype(made.loss, x.dtype());
+  return made;
+}
+
 Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weight, ce::Options o) {
   ce::check_classes(input.sizes(), target, weight, o.dim);
   Call c{op::cross_entropy, {input, target, weight}, Devices::exact};
@@ -88,20 +132,10 @@ Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weigh
   c.convert(1, Dtype::i64);
   c.convert(2, compute);
   const Tensor total = ce::total_weight(c, c[2], o);
-  const ce::RowLosses rows = ce::of_rows(c, x, c[1], c[2], total, o);
-  Tensor y = rows.loss, share;
-  {
-    const GradMode off(false);
-    if (o.reduction != FLAM_REDUCTION_NONE) y = summed(c, rows.loss, compute);
-    if (rows.share) {
-      share = summed(c, rows.share, compute);
-      y = div(y, share);
-    }
-    y = to_dtype(y, x.dtype());
-  }
-  return c.track(std::move(y),
-                 CrossEntropyBackward{c.save(x), c.save(c[1]), c.save(c[2]), c.save(rows.lse),
-                                      c.save(total), c.save(share), o});
+  ce::RowLosses made = reduced_rows(c, x, total, o);
+  return c.track(std::move(made.loss),
+                 CrossEntropyBackward{c.save(x), c.save(c[1]), c.save(c[2]), c.save(made.lse),
+                                      c.save(total), c.save(made.share), o});
 }
 
 Tensor of_probabilities(const Tensor& input, const Tensor& target, const Tensor& weight,
@@ -190,6 +224,21 @@ RowLosses of_rows(Call& c, const Tensor& x, const Tensor& target, const Tensor& 
   run_row(op::cross_entropy, kCrossEntropy, x.dtype(), o.dim,
           {out_each(made.loss), out_each(made.lse), out_each(made.share), row(x), each(target),
            shared(weight), shared(total)},
+          {double(o.ignore_index), o.smoothing});
+  return made;
+}
+
+RowLosses of_all_rows(const Tensor& x, const Tensor& target, const Tensor& weight,
+                      const Tensor& total, const Options& o) {
+  const Dtype compute = compute_dtype(x.dtype());
+  const Tensor none;
+  const RowLosses made{
+      flambeau::empty({}, x.dtype(), x.device()),
+      flambeau::empty(target.sizes(), compute, x.device()),
+      o.reduction == FLAM_REDUCTION_MEAN ? flambeau::empty({}, compute, x.device()) : none};
+  run_row(op::cross_entropy, kCrossEntropy, x.dtype(), o.dim,
+          {out_each(none), out_each(made.lse), out_each(none), row(x), each(target), shared(weight),
+           shared(total), out_joined(made.loss), out_joined(made.share)},
           {double(o.ignore_index), o.smoothing});
   return made;
 }

@@ -27,11 +27,15 @@ struct RowLosses {
 };
 RowLosses of_rows(Call& c, const Tensor& x, const Tensor& target, const Tensor& weight,
                   const Tensor& total, const Options& o);
+// The same where devices join rows (joins_rows): the loss, which has the logits' dtype, and the
+// share are what all rows come to.
+RowLosses of_all_rows(const Tensor& x, const Tensor& target, const Tensor& weight,
+                      const Tensor& total, const Options& o);
 // The sum of the weights, which smoothing needs; else none.
 Tensor total_weight(Call& c, const Tensor& weight, const Options& o);
 // The gradient of the logits, where `g` (0-d, or one for each row) is that of the losses, of which
-// each was divided by `divisor` (0-d) where that is given. It can be differentiated where autograd
-// records.
+// each was divided by `divisor` (0-d) where that is given; undefined, 1. It can be differentiated
+// where autograd records.
 Tensor slope(const Tensor& g, const Tensor& x, const Tensor& target, const Tensor& weight,
              const Tensor& lse, const Tensor& total, const Options& o, const Tensor& divisor = {});
 

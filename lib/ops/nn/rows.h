@@ -11,14 +11,17 @@
 //                          was rounded, and may be where dx goes
 //   kRmsNorm, its Backward alike, without mean and b; the latter's are undefined
 //   kCrossEntropy          {out_each(loss), out_each(lse), out_each(share), row(x), each(target),
-//                          shared(weight), shared(total)}, {ignore_index, smoothing}; share: what
-//                          the row counts in a mean (its class's weight, 1 without; 0 where
-//                          ignored)
+//                          shared(weight), shared(total), out_joined(y), out_joined(shares)},
+//                          {ignore_index, smoothing}; share: what the row counts in a mean (its
+//                          class's weight, 1 without; 0 where ignored); y: the sum of losses,
+//                          divided by that of shares where these are wanted; both on GPUs alone,
+//                          where then loss and share may be undefined
 //   kCrossEntropyBackward  {out_row(dx), each(g), row(x), each(target), each(lse), shared(weight),
 //                          shared(total), shared(divisor)}, and the same parameters
 //
 // target is int64; weight has the compute dtype; total is the 0-d sum of weights in it, wanted only
-// with smoothing and weights; divisor, 0-d in it, is what each g is divided by, or undefined.
+// with smoothing and weights; divisor, 0-d in it, is what each g is divided by, or undefined; g may
+// be undefined, too, which is 1.
 #pragma once
 #include "kernels/row/row.h"
 

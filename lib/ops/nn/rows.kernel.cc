@@ -255,6 +255,12 @@ template <class T> using RmsNormBackward = NormBackward<T, false>;
 template <class T> struct CrossEntropy {
   RowParam<int64_t> ignored;
   RowParam<Compute<T>> smoothing;
+  static constexpr int first_joined = 0, second_joined = 2;  // loss and share
+  FLAM_FN static void put_joined(const RowArgs& a, Compute<T> loss, Compute<T> share) {
+    const bool mean = a.data[8];
+    if (mean) *reinterpret_cast<Compute<T>*>(a.data[8]) = share;
+    *reinterpret_cast<T*>(a.data[7]) = narrow<T>(mean ? loss / share : loss);
+  }
   template <class R> FLAM_KERNEL_FN void operator()(R& r) const {
     using V = Compute<T>;
     using W = typename R::Wide;
@@ -307,14 +313,16 @@ template <class T> struct CrossEntropyBackward {
     const auto& target = r.template each_of<int64_t>(3);
     const auto& lse = r.template each_of<V>(4);
     const auto& given = r.template each_of<V>(1);
+    const bool one = !r.a.data[1];
     const auto divisor = r.template shared_of<const V>(7);  // a mean's
     const V over = divisor ? *divisor.p : V(1);
     const auto t = r.value([&](auto i) {
       const bool counts = target(i) != int64_t(ignored);
       return counts ? in_range(r.a.op, r.a.report, target(i), target(i), 1, r.n) : int64_t(0);
     });
-    const auto g =
-        r.value([&](auto i) { return target(i) == int64_t(ignored) ? V(0) : V(given(i) / over); });
+    const auto g = r.value([&](auto i) {
+      return target(i) == int64_t(ignored) ? V(0) : V((one ? V(1) : V(given(i))) / over);
+    });
     if (r.n == 0) return;
     const auto hit =
         r.value([&](auto i) { return V(1 - smoothing) * (weight ? *weight.term(i, t(i)) : V(1)); });
