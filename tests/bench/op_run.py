@@ -1,4 +1,5 @@
-"""The rows of op_rows.py in one process: python op_run.py flambeau|torch THREADS CLOCK SECONDS WORDS
+"""The rows of op_rows.py in one process:
+python op_run.py flambeau|torch THREADS CLOCK SECONDS WORDS
 
 Prints a line of JSON for each row: its name and the least seconds of a call, over batches of at
 least a millisecond. CLOCK is `own`, the process' time, for one thread beside other processes, or

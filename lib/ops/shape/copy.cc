@@ -41,8 +41,9 @@ void tell_of_lost_parts(Dtype from, Dtype to) {
   if (!is_complex(from) || is_complex(to) || to == Dtype::boolean) [[likely]]
     return;
   static ToldOnce told;
-  told.warn("Casting complex values to real discards the imaginary part; real() takes the real "
-            "part without a warning");
+  told.warn(
+      "Casting complex values to real discards the imaginary part; real() takes the real "
+      "part without a warning");
 }
 
 struct CopyBackward {
