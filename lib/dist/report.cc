@@ -141,7 +141,10 @@ Error lost_error(const Group& group, int rank, const std::string& who, const std
 }
 
 Error left_error(const Group& group, const Group::Leaver& leaver, const Group::Now& own) {
-  const std::string asks = own.under_way ? cat_text(", and ", own_call(own), " waits for it") : "";
+  const bool of_another =
+      own.peer && *own.peer >= 0 && group.world_ranks()[size_t(*own.peer)] != leaver.rank;
+  const bool waits = own.under_way && !of_another;
+  const std::string asks = waits ? cat_text(", and ", own_call(own), " waits for it") : "";
   return Error(Code::peer_lost,
                cat_text("rank ", leaver.rank, " of ", named(group), " has left the job", asks),
                cat_text(leaver.who, " called destroy_process_group, or its program ended\nrank ",

@@ -44,8 +44,12 @@ class BatchNorm final : public RunningNorm {
     const Tensor mean = buffer_or_none("running_mean"), var = buffer_or_none("running_var");
     const Tensor weight = parameter_or_none("weight"), bias = parameter_or_none("bias");
     if (training && o_.track_running_stats) {
-      return ops::batch_norm_tracked(x, buffer("num_batches_tracked"), mean, var, weight, bias,
-                                     o_.momentum, o_.eps);
+      const Tensor count = buffer("num_batches_tracked");
+      if (count.device() != x.device()) {  // it may stay where it is
+        ops::add_(count, wrapped_number(int64_t{1}));
+        return ops::batch_norm(x, mean, var, weight, bias, true, o_.momentum, o_.eps);
+      }
+      return ops::batch_norm_tracked(x, count, mean, var, weight, bias, o_.momentum, o_.eps);
     }
     return ops::batch_norm(x, mean, var, weight, bias, of_input(), o_.momentum, o_.eps);
   }

@@ -90,11 +90,12 @@ RULES = (
     Rule(ELEMENTS + r"ScaleShift,", "ops/nn/norm", registers=32),
     Rule(ELEMENTS + r"Where,", "ops/elementwise/ternary", registers=32),
     # A block of 1,024 threads that hold a row has 64 registers each; those that pass one are 512.
-    # Cross entropy, moments and sums of planes write no row.
+    # Cross entropy, moments and sums of planes write no row; the first joins two sums, and what
+    # rounding took from them, over a block's warps.
     Rule(rf"{ROWS}(?!{NUMBERS},)\w+, {FLOATS}, [24]>", "ops/nn/rows", 64, 256, needs=VECTORS),
     Rule(rf"{ROWS}{PASSING}, {FLOATS}, 0>", "ops/nn/rows", 64, 384, needs=VECTORS),
     Rule(rf"{ROWS}(Layer|Rms)NormBackward, {FLOATS}, 0>", "ops/nn/rows", 96, 384, needs=VECTORS),
-    Rule(rf"{ROWS}CrossEntropy, {FLOATS}, ", "ops/nn/rows", 64, 512, needs=(WIDE_LOADS,)),
+    Rule(rf"{ROWS}CrossEntropy, {FLOATS}, ", "ops/nn/rows", 64, 1040, needs=(WIDE_LOADS,)),
     Rule(ROWS + r"Plane(Norm|Scale|Gradient), ", "ops/nn/planes", 64, needs=VECTORS),
     Rule(ROWS + r"(Moments|PlaneSums), ", "ops/nn/planes", 64, 768, needs=(WIDE_LOADS,)),
     Rule(r"\brow_sums_kernel<", "ops/nn/rows", 64, 8192, needs=(WIDE_LOADS,)),
@@ -113,8 +114,10 @@ RULES = (
     # and the last block of a tile is found by a word in shared memory.
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}[01],", CONV, registers=128, needs=WIDE, main=MMA),
     Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, 128, 16, main=MMA),
-    Rule(rf"{PRODUCT}float, ", CONV, 255, 16, main=(FMA, WIDE_SHARED, COPIES)),
-    Rule(rf"{PRODUCT}float, ", IN_PLANES, 255, 16, main=(FMA, WIDE_SHARED, WORD_COPIES)),
+    Rule(rf"{PRODUCT}float, (?!.*ConvPlanes)", CONV, 255, 16, main=(FMA, WIDE_SHARED, COPIES)),
+    Rule(
+        rf"{PRODUCT}float, .*ConvPlanes", IN_PLANES, 255, 16, main=(FMA, WIDE_SHARED, WORD_COPIES)
+    ),
     Rule(r"\bconv_parts_kernel<", CONV, registers=40),
     Rule(r"\bconv_parts_kernel<", IN_PLANES, registers=40),
     # Vectors of channels: of a run's four outputs 32 sums in registers.

@@ -122,6 +122,16 @@ def tripled_in_place(g):
     g.mul_(3)
 
 
+@pytest.mark.parametrize("cut", CUTS)
+def test_results_share_no_memory(cut, device):
+    net = Net(cut, device, torch.float32)
+    found = net.gradients(net.x, *net.parts)
+    kept = [g.clone() for g in found]
+    for g in found:
+        g.add_(1)
+    assert same(found, [g + 1 for g in kept])
+
+
 @pytest.mark.parametrize("hook", [tripled, tripled_in_place])
 @pytest.mark.parametrize("which", range(3))
 def test_hooks_change_a_part(hook, which, device):

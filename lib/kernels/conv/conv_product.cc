@@ -183,12 +183,14 @@ bool in_planes(const Tensor& t) {
   return innermost == 1 && reach < kConvLimit;
 }
 
+// 32 bits count the weights, too, from the first one of a group.
 bool planes_serve(const Kernel& kernel, const Tensor& met, const Tensor& w, const ConvArgs& g) {
-  int64_t reach = 0;
+  if (std::abs(w.strides()[0]) >= kConvLimit) return false;
+  int64_t reach = (g.out_channels - 1) * std::abs(w.strides()[0]);
   for (size_t d = 1; d < w.sizes().size(); ++d)
     reach += (w.sizes()[d] - 1) * std::abs(w.strides()[d]);
   return has_conv_kernel(kernel, met) && conv_volume(g.kernel) <= kConvMostTaps && in_planes(met) &&
-         reach < kConvLimit && std::abs(w.strides()[0]) < kConvLimit;
+         reach < kConvLimit;
 }
 
 ConvPixels plane_pixels(const Tensor& t, const int64_t (&size)[kConvDims], int64_t groups) {

@@ -1,7 +1,7 @@
 // Numbers that all rows come to, of values that each row has one of, in the launch of the rows on a
 // GPU: a thread keeps the sums of its rows, a block joins its threads', and the last block the
-// blocks', each by a tree that shapes choose, so that no order of blocks and no address changes a
-// bit. Where a launch has no tickets, a second one joins the blocks' by the same tree.
+// blocks', each by a tree that shapes choose, so that no order of blocks changes a bit of what the
+// rows' own give. Where a launch has no tickets, a second one joins the blocks' by the same tree.
 #pragma once
 #include <algorithm>
 

@@ -224,7 +224,7 @@ Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView 
   const Selection s = Selector(x, kinds, bounds, tensors).run();
   // One place takes a float that its dtype makes infinite, and what is copied is cast, as in torch.
   const bool one = s.lists.empty() && s.view.dim() == 0 && is_floating(x.dtype());
-  const bool copied = s.lists.empty() && !values.is_wrapped_number();
+  const bool copied = s.lists.empty() && !accumulate && !values.is_wrapped_number();
   if (!copied && (!one || is_complex(values.dtype()))) check_fits(values, x.dtype());
   if (s.lists.empty()) {
     const Tensor source = without_leading_ones(values, s.view.dim());

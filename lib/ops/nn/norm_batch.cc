@@ -42,11 +42,12 @@ struct BatchNormBackward {
 
   Tensors operator()(const Tensor& given) const {
     const Tensor in = x;
-    if (modes.grad) return by_ops(given);
     const Masks* const pass = given.device().is_cpu() ? nullptr : masks();
     const Tensor y = pass ? pass->mask() : Tensor();
-    if (given.dtype() == in.dtype() && has_kernel(in)) return by_channel(given, in, y);
+    if (!modes.grad && given.dtype() == in.dtype() && has_kernel(in))
+      return by_channel(given, in, y);
     const Tensor dy = y ? relu_gradient(given, y) : given;
+    if (modes.grad) return by_ops(dy);
     return has_planes(in) ? of_planes(contiguous(dy), in) : by_ops(dy);
   }
 
@@ -191,7 +192,7 @@ Tensor normed_by_channel(Call& c, const Tensor& x, const ChannelNorm& norm) {
     mean = flambeau::empty(statistics_sizes(x), dtype, x.device());
     rstd = flambeau::empty(statistics_sizes(x), dtype, x.device());
   }
-  for (const Tensor* t : {&norm.running_mean, &norm.running_var})
+  for (const Tensor* t : {&norm.running_mean, &norm.running_var, &norm.batches})
     if (norm.training && *t) check_writable(*t, op::batch_norm, Destination::inplace);
   Tensor y = norm_by_channel(x, norm, mean, rstd);
   for (const Tensor* t : {&norm.running_mean, &norm.running_var, &norm.batches})

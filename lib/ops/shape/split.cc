@@ -22,12 +22,22 @@ std::vector<Tensor> filled(TensorsView dy, const std::vector<Dims>& sizes) {
   return out;
 }
 
+// Whether the pass alone holds these gradients: what is made of them in place shares their memory.
+bool are_passing(TensorsView dy) {
+  for (const Tensor& g : dy) {
+    if (!g || g.impl()->use_count() != 1 || size_t(g.storage()->use_count()) != dy.size())
+      return false;
+  }
+  return true;
+}
+
 struct SplitBackward {
   size_t dim;
   std::vector<Dims> sizes;
   static constexpr auto name = "SplitBackward0";
   Tensors operator()(TensorsView dy) const {
-    const Tensor whole = modes.grad ? Tensor() : joined_in_place(dy, dim);
+    const bool in_place = !modes.grad && are_passing(dy);
+    const Tensor whole = in_place ? joined_in_place(dy, dim) : Tensor();
     return {whole ? whole : cat(filled(dy, sizes), int64_t(dim))};
   }
 };
@@ -40,7 +50,8 @@ struct UnbindBackward {
   std::vector<Dims> sizes;
   static constexpr auto name = "UnbindBackward0";
   Tensors operator()(TensorsView dy) const {
-    const Tensor whole = modes.grad ? Tensor() : stacked_in_place(dy);
+    const bool in_place = !modes.grad && are_passing(dy);
+    const Tensor whole = in_place ? stacked_in_place(dy) : Tensor();
     return {whole ? whole : stack(filled(dy, sizes), int64_t(dim))};
   }
 
@@ -48,7 +59,6 @@ struct UnbindBackward {
   Tensor stacked_in_place(TensorsView dy) const {
     std::vector<Tensor> parts;
     for (const Tensor& g : dy) {
-      if (!g) return {};
       Dims one(g.sizes()), strides(g.strides());
       one.insert(dim, 1);
       strides.insert(dim, 1);
