@@ -122,7 +122,7 @@ def tripled_in_place(g):
     g.mul_(3)
 
 
-@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("cut", [unbound, within_heads])
 def test_results_share_no_memory(cut, device):
     net = Net(cut, device, torch.float32)
     found = net.gradients(net.x, *net.parts)
