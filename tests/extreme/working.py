@@ -314,6 +314,7 @@ CALLS = {
     "view_as_complex": lambda m: {"input": m.f32(4, 2)},
     "autograd_backward": lambda m: {"tensors": values.handles([m.loss(m.leaf())])},
     "batch_norm": lambda m: {"input": m.f32(4, 4), "training": m.number(1, ctypes.c_int32)},
+    "batch_norm_tracked": lambda m: {"input": m.f32(4, 4), "num_batches_tracked": m.i64()},
     "bernoulli": lambda m: {"input": m.share(4)},
     "binary_cross_entropy": lambda m: {"input": m.share(4), "target": m.share(4)},
     "cosine_embedding_loss": lambda m: {

@@ -138,13 +138,18 @@ def test_globals_that_may_be_loaded_for_a_while(torch, tmp_path):
     with pytest.raises(Exception, match="Weights only load failed"):
         torch.load(tmp_path / "x.pt")
     kind = np.random.PCG64
-    with serialization.safe_globals([(kind, "numpy.random._pcg64.PCG64")]):
-        assert serialization.get_safe_globals() == [kind]
-        assert torch.load(tmp_path / "x.pt")["point"] is kind
-    assert serialization.get_safe_globals() == []
-    serialization.add_safe_globals([kind])
-    serialization.clear_safe_globals()
-    assert serialization.get_safe_globals() == []
+    before = serialization.get_safe_globals()  # what DTensors are made of, once they are imported
+    try:
+        serialization.clear_safe_globals()
+        with serialization.safe_globals([(kind, "numpy.random._pcg64.PCG64")]):
+            assert serialization.get_safe_globals() == [kind]
+            assert torch.load(tmp_path / "x.pt")["point"] is kind
+        assert serialization.get_safe_globals() == []
+        serialization.add_safe_globals([kind])
+        serialization.clear_safe_globals()
+        assert serialization.get_safe_globals() == []
+    finally:
+        serialization.add_safe_globals(before)
 
 
 def test_an_inplace_function(torch):
