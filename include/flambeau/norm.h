@@ -63,7 +63,8 @@ typedef struct flam_batch_norm_tracked_options {
  * - `bias`: [c]; default none, for 0.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or there is one value per channel;
- *   `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ *   `FLAM_ERROR_DTYPE` where `input` is not floating point or the count is no one int64;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where `eps` is not positive.
  * - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
  */
 FLAM_API flam_tensor *flam_batch_norm_tracked(
