@@ -3,6 +3,8 @@ agent of a node by a spec and a rendezvous."""
 
 import os
 import sys
+import threading
+import time
 
 import pytest
 
@@ -17,8 +19,6 @@ def doubled(number):
 def fails(rank):
     if rank == 1:
         raise KeyError("of the program")
-    import time
-
     time.sleep(60)
 
 
@@ -43,7 +43,6 @@ def test_functions_return_their_values_by_rank(tmp_path):
 
     context = started(tmp_path, doubled, {0: (3,), 1: (4,)}, mp.Std.OUT)
     found = context.wait()
-    context.close()
     assert isinstance(context, mp.MultiprocessContext) and not found.is_failed()
     assert found.return_values == {0: (6, "0"), 1: (8, "1")}
     assert [open(found.stdouts[rank]).read() for rank in (0, 1)] == ["said 3\n", "said 4\n"]
@@ -58,6 +57,64 @@ def test_the_first_failure_ends_the_others(tmp_path):
     for pid in context.pids().values():
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def until(holds, seconds=20):
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert holds()
+
+
+def what_a_job_holds():
+    """Threads, descriptors and children of this process."""
+    with open(f"/proc/self/task/{os.getpid()}/children") as children:
+        held = [t.name for t in threading.enumerate()], children.read().split()
+    return *held, sorted(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_nothing_is_left_of_processes_that_have_ended(code, capfd):
+    from flambeau.distributed.elastic import multiprocessing as mp
+
+    logs = mp.DefaultLogsSpecs(tee=mp.Std.OUT)
+    script = f"import sys; print('half a line', end='', flush=True); sys.exit({code})"
+    before = what_a_job_holds()
+    context = mp.start_processes("t", sys.executable, {0: ("-c", script)}, names(1), logs)
+    assert os.path.isdir(logs.temporary)
+    assert context.wait(60).is_failed() == bool(code)
+    assert what_a_job_holds() == before and not os.path.exists(logs.temporary)
+    assert "half a line\n" in capfd.readouterr().out
+
+
+def lives_a_second(path):
+    open(path, "w").close()
+    time.sleep(1)
+    return "lived"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other kernels tie no process to a thread")
+@pytest.mark.parametrize("how", ["program", "fork", "spawn"])
+def test_processes_outlive_the_thread_that_started_them(tmp_path, how):
+    from flambeau.distributed.elastic import multiprocessing as mp
+
+    logs, made, path = mp.DefaultLogsSpecs(str(tmp_path)), [], str(tmp_path / "runs")
+    method = "spawn" if how == "program" else how
+    entrypoint, args, value = lives_a_second, (path,), "lived"
+    if how == "program":
+        entrypoint, args, value = "sh", ("-c", 'touch "$0"; sleep 1', path), None
+
+    def start():
+        made.append(
+            mp.start_processes("t", entrypoint, {0: args}, names(1), logs, start_method=method)
+        )
+        until(lambda: os.path.exists(path))  # by then it would be tied
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    found = made[0].wait(60, 0.1)
+    assert found.failures == {} and found.return_values == {0: value}
 
 
 def test_programs_wait_and_close(tmp_path):

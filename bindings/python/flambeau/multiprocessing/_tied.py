@@ -1,11 +1,15 @@
 """A process that the kernel kills when the one that started it dies, however that dies. As a
 program, `_tied.py PARENT COMMAND...`, it becomes another program that is tied so: between fork and
-exec a launcher with threads may run no Python to arrange it."""
+exec a launcher with threads may run no Python to arrange it.
+
+The kernel's bond is to a thread. Only the main one lives as long as its process, so what another
+one starts is not tied."""
 
 import ctypes
 import os
 import signal
 import sys
+import threading
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
@@ -21,9 +25,14 @@ def tie(parent, number=signal.SIGKILL):
         os.kill(os.getpid(), number)
 
 
+def outlives():
+    """Whether the thread that calls lives as long as this process."""
+    return threading.get_native_id() == os.getpid()
+
+
 def command_of(command):
-    """The command that runs `command` tied to this process."""
-    if _prctl is None:
+    """The command that runs `command` tied to this process, where that can be."""
+    if _prctl is None or not outlives():
         return command
     return [sys.executable, "-I", "-S", os.path.abspath(__file__), str(os.getpid()), *command]
 

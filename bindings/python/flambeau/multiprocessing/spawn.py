@@ -8,14 +8,13 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 import time
 import traceback
 import warnings
 from multiprocessing import connection
 
 from . import _job
-from ._tied import tie
+from ._tied import outlives, tie
 
 __all__ = ["ProcessContext", "ProcessException", "ProcessExitedException",
            "ProcessRaisedException", "SpawnContext", "spawn", "start_processes"]  # fmt: skip
@@ -171,10 +170,8 @@ def start_processes(
     if numa_options is not None:
         raise NotImplementedError("start_processes: numa_options are not supported")
     context = multiprocessing.get_context(start_method)
-    # The kernel's bond is to the thread that starts a process, and only the main one is sure to
-    # last; processes of a fork server are not this one's children.
-    lasting = threading.current_thread() is threading.main_thread()
-    parent = os.getpid() if lasting and start_method != "forkserver" else None
+    # Processes of a fork server are not this one's children.
+    parent = os.getpid() if start_method != "forkserver" and outlives() else None
     key, failures, processes = _job.job_key(), [], []
     try:
         for i in range(nprocs):

@@ -52,8 +52,8 @@ class PContext:
         return dict(self._workers.pids)
 
     def wait(self, timeout=-1, period=1):
-        """How they ended, once all have succeeded or one has failed; None where neither happens
-        within `timeout` seconds. 0 looks once, a negative number waits for ever."""
+        """How they ended, once all have succeeded or one has failed, which closes; None where
+        neither happens within `timeout` seconds. 0 looks once, a negative number waits for ever."""
         deadline = None if timeout < 0 else time.monotonic() + timeout
         while self._result is None:
             self._workers.collect()
@@ -77,8 +77,7 @@ class PContext:
         values = {} if failures else dict(workers.values)
         for failure in failures.values() if self._temporary else ():
             failure.error_file = "<N/A>"  # it goes with the folder
-        if failures:
-            self.close()
+        self.close()
         return RunProcsResult(values, failures, dict(logs.stdouts), dict(logs.stderrs))
 
     def close(self, death_sig=None, timeout=30):

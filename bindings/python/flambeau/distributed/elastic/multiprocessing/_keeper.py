@@ -1,11 +1,11 @@
 """What outlives a launcher by a moment: when its standard input ends, it kills the process groups
 that it was told of and that are still there.
 
-The kernel ends a launcher's children with it (`_tied`), even those that are just being started, but
-not what these have started in turn; and a launcher that is killed by SIGKILL can do nothing itself.
-The keeper sees the end of a pipe, and knows whole groups. A launcher tells it `+PID` when a group
-is made, and `-PID` before the group's number can belong to others; and `=PATH` of a folder that is
-to go, too."""
+The kernel ends what a launcher's main thread has started with it (`_tied`), even what is just being
+started, but not what these have started in turn; and a launcher that is killed by SIGKILL can do
+nothing itself. The keeper sees the end of a pipe, and knows whole groups. A launcher tells it
+`+PID` when a group is made, and `-PID` before the group's number can belong to others; and `=PATH`
+of a folder that is to go, too."""
 
 import os
 import shutil

@@ -14,7 +14,7 @@ import subprocess
 import time
 from multiprocessing import connection
 
-from ....multiprocessing._tied import command_of, tie
+from ....multiprocessing._tied import command_of, outlives, tie
 from .errors import record
 
 
@@ -77,7 +77,7 @@ class _Function:
             for n, fd in given.items()
             if fd is not None
         }
-        parent = None if start_method == "forkserver" else os.getpid()
+        parent = os.getpid() if start_method != "forkserver" and outlives() else None
         own = {k: v for k, v in env.items() if os.environ.get(k) != v}
         self._process = context.Process(
             target=_call, args=(fn, args, own, streams, answer, parent), daemon=False
