@@ -1,6 +1,9 @@
 """Timers of `elastic.timer`: a process that is late is killed, one that is in time is not, over a
 queue and over a named pipe; what a client cannot do is said."""
 
+import contextlib
+import json
+import math
 import multiprocessing
 import os
 import signal
@@ -23,7 +26,7 @@ def _waits(client, seconds, limit):
 
 @pytest.fixture(params=["queue", "pipe"])
 def timers(request, tmp_path):
-    """The server that runs, and its client; what it killed is in `told`."""
+    """The server that runs, its client, and the list of what it has told."""
     from flambeau.distributed.elastic import timer
 
     told = []
@@ -37,13 +40,20 @@ def timers(request, tmp_path):
         client = timer.FileTimerClient(path, signal=signal.SIGTERM)
     before = signal.signal(signal.SIGTERM, lambda *_: told.append(("signal", None)))
     server.start()
-    yield client, told
+    yield server, client, told
     server.stop()
     signal.signal(signal.SIGTERM, before)
 
 
+def until(holds, seconds=20):
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert holds()
+
+
 def test_who_is_late_is_killed_and_nobody_else(timers):
-    client, told = timers
+    _, client, told = timers
     in_time = FORK.Process(target=_waits, args=(client, 0.6, 30))
     late = FORK.Process(target=_waits, args=(client, 60, 0.3))
     for process in (in_time, late):
@@ -53,17 +63,24 @@ def test_who_is_late_is_killed_and_nobody_else(timers):
     assert in_time.exitcode == 0
     assert late.exitcode == (-signal.SIGTERM if told else -signal.SIGKILL)
     # The pipe's server ends its own process as well, by the same signal.
-    names = [name for name, _ in told]
-    assert names in ([], ["watchdog started", "timer expired", "kill worker process", "signal"])
+    names = ["watchdog started", "timer expired", "kill worker process", "signal"]
+    until(lambda: [name for name, _ in told] == (names if told else []))
 
 
 def test_a_timer_that_is_taken_back_ends_nobody(timers):
-    client, told = timers
-    client.acquire("a block", time.time() + 0.2)
-    client.acquire("another", time.time() + 0.2)
+    server, client, told = timers
+
+    def set_now():
+        return [t.scope_id for t in server.get_expired_timers(math.inf).get(os.getpid(), [])]
+
+    # Far away: this is the tests' own process, which a loaded machine must not end.
+    client.acquire("a block", time.time() + 600)
+    client.acquire("another", time.time() + 900)
+    until(lambda: set_now() == ["a block", "another"])
     client.release("a block")
+    until(lambda: set_now() == ["another"])
     client.release("another")
-    time.sleep(0.5)
+    until(lambda: set_now() == [])
     assert [name for name, _ in told if name != "watchdog started"] == []
 
 
@@ -85,20 +102,60 @@ def test_what_a_client_lacks_is_said(tmp_path):
     assert not os.path.exists(tmp_path / "long")
 
 
-def test_lines_that_are_no_requests_end_nothing(tmp_path):
+# By field, values of no request. All are due, and of signal 0 but where that is what is wrong.
+NO_REQUESTS = {
+    "pid": [None, 0, -1, 1 << 40, 1.5, True, "1"],
+    "scope_id": [None, 1, ["a"]],
+    "expiration_time": [None, "soon", True, math.nan, [0]],
+    "signal": [None, "SIGTERM", True, 0.5, 9999],
+}
+
+
+@pytest.mark.parametrize("what", [*NO_REQUESTS, "form"])
+def test_a_line_that_is_no_request_ends_nothing_and_costs_no_other(tmp_path, what):
     from flambeau.distributed.elastic import timer
 
-    server = timer.FileTimerServer(str(tmp_path / "pipe"), "run", 0.05)
+    path, told = str(tmp_path / "pipe"), []
+    server = timer.FileTimerServer(path, "run", 0.05, log_event=lambda *about: told.append(about))
+    good = {"version": 1, "pid": os.getpid(), "scope_id": "no", "expiration_time": 0, "signal": 0}
+    bad = [json.dumps({**good, what: value}) for value in NO_REQUESTS.get(what, ())]
+    bad = bad or ["nonsense", "[1]", '{"pid": 1}', "[" * 50000]
+    lines = [[line, json.dumps({**good, "scope_id": str(n)})] for n, line in enumerate(bad)]
     server.start()
     try:
-        with open(tmp_path / "pipe", "wb") as pipe:
-            pipe.write(b'nonsense\n[1]\n{"pid": 1}\n')
-        seen = threading.Event()
-        server._log_event = lambda name, request: seen.set()
-        timer.FileTimerClient(str(tmp_path / "pipe"), signal=0).acquire("a block", time.time())
-        assert seen.wait(10)  # the next request is still read
+        with open(path, "w") as pipe:
+            pipe.write("\n".join([*sum(lines, []), ""]))
+        until(lambda: len(told) > len(bad))
+        assert [timer.scope_id for _, timer in told[1:]] == [str(n) for n in range(len(bad))]
+        until(lambda: server.get_expired_timers(math.inf) == {})
     finally:
         server.stop()
+
+
+def test_a_server_that_is_busy_when_it_stops_closes_its_own_pipe(tmp_path, monkeypatch):
+    from flambeau.distributed.elastic import timer
+    from flambeau.distributed.elastic.timer import file_based_local_timer as module
+
+    monkeypatch.setattr(module, "_PATIENCE", 0.1, raising=False)
+    path, busy, go_on = str(tmp_path / "pipe"), threading.Event(), threading.Event()
+
+    def tell(name, request):
+        if name == "timer expired":
+            busy.set()
+            go_on.wait(60)
+
+    server = timer.FileTimerServer(path, "run", 0.05, log_event=tell)
+    pipe = os.fstat(number := server._pipe).st_ino
+    server.start()
+    thread = server._thread
+    timer.FileTimerClient(path, signal=0).acquire("a block", time.time())
+    assert busy.wait(20)
+    server.stop()
+    assert thread.is_alive() and os.fstat(number).st_ino == pipe
+    go_on.set()
+    thread.join(20)
+    with contextlib.suppress(OSError):
+        assert os.fstat(number).st_ino != pipe
 
 
 def test_the_scope_is_where_the_block_begins():

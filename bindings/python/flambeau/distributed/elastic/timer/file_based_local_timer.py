@@ -17,6 +17,8 @@ __all__ = ["FileTimerClient", "FileTimerRequest", "FileTimerServer"]
 _logger = get_logger(__name__)
 _TRIES, _PAUSE = 10, 0.1  # of a client whose server is about to start
 _POLL = 0.1
+_PATIENCE = 5.0  # with the turn that goes on when it is to stop
+_LARGEST_PID = (1 << 31) - 1
 
 
 class FileTimerRequest(TimerRequest):
@@ -110,11 +112,10 @@ class FileTimerServer:
         """Ends it, and removes the pipe."""
         self._stopped.set()
         if self._thread is not None:
-            self._thread.join(self._max_interval)
+            self._thread.join(self._max_interval + _PATIENCE)
             self._thread = None
-        if self._pipe is not None:
-            os.close(self._pipe)
-            self._pipe = None
+        else:
+            self._close()
         if os.path.exists(self._path):
             os.remove(self._path)
         self._log_event("watchdog stopped", None)
@@ -146,6 +147,11 @@ class FileTimerServer:
         """The timers that are over at that time, by process."""
         return self._timers.over(deadline)
 
+    def _close(self):
+        if self._pipe is not None:
+            os.close(self._pipe)
+            self._pipe = None
+
     def _run(self):
         while not self._stopped.is_set():
             try:
@@ -154,6 +160,8 @@ class FileTimerServer:
                 self._last = int(time.time())
             except Exception:
                 _logger.exception("a turn of the timers failed")
+        # Here, where it is read: after a stop() that waited in vain the number is not another's.
+        self._close()
 
     def _requests(self, seconds):
         ready, _, _ = select.select([self._pipe], [], [], seconds)
@@ -183,9 +191,20 @@ def _parsed(line):
     """The request of a line; None for one that is none."""
     try:
         about = json.loads(line)
-        return FileTimerRequest(
-            about["pid"], about["scope_id"], about["expiration_time"], about["signal"]
-        )
-    except (ValueError, KeyError, TypeError):
+        given = [about[key] for key in ("pid", "scope_id", "expiration_time", "signal")]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        given = None
+    if given is None or not _can_be(*given):
         _logger.warning("a line of a timer's pipe is no request: %r", line[:200])
         return None
+    return FileTimerRequest(*given)
+
+
+def _can_be(pid, scope_id, expiration_time, number):
+    """Whether these are of a request. 0 and negative pids would be groups or all processes."""
+    return (
+        (type(pid) is int and 0 < pid <= _LARGEST_PID)
+        and isinstance(scope_id, str)
+        and (type(expiration_time) in (int, float) and expiration_time == expiration_time)
+        and (type(number) is int and (number == 0 or number in signal.valid_signals()))
+    )
