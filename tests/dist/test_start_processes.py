@@ -2,6 +2,8 @@
 agent of a node by a spec and a rendezvous."""
 
 import os
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -20,6 +22,10 @@ def fails(rank):
     if rank == 1:
         raise KeyError("of the program")
     time.sleep(60)
+
+
+def fails_as_rank_1():
+    fails(int(os.environ["RANK"]))
 
 
 def rank_and_size():
@@ -115,6 +121,56 @@ def test_processes_outlive_the_thread_that_started_them(tmp_path, how):
     thread.join()
     found = made[0].wait(60, 0.1)
     assert found.failures == {} and found.return_values == {0: value}
+
+
+# Its rank saves when it is told to end; who handled the signal before does so afterwards.
+TOLD = """
+import os, signal, sys, threading
+from flambeau.distributed.elastic import multiprocessing as mp
+
+folder, number, closed_by = sys.argv[1], getattr(signal, sys.argv[2]), sys.argv[3]
+heard = []
+signal.signal(number, lambda *about: heard.append(about[0]))
+trap = f'exec 2>/dev/null; trap "touch $0/saved; exit 0" {sys.argv[2][3:]}; touch $0/runs; '
+saves = trap + "while :; do sleep 0.05; done"
+logs = mp.DefaultLogsSpecs(folder)
+context = mp.start_processes("t", "sh", {0: ("-c", saves, folder)}, {0: {}}, logs)
+try:
+    context.wait()
+except mp.SignalException as told:
+    assert told.sigval is number, told.sigval
+    thread = threading.Thread(target=context.close, args=(told.sigval,))
+    thread.start() if closed_by == "thread" else context.close(told.sigval)
+    if closed_by == "thread":
+        thread.join()
+assert os.path.exists(folder + "/saved") and context.wait(0).failures == {}
+os.kill(os.getpid(), number)
+assert heard == [number], heard
+print("well")
+"""
+
+
+@pytest.mark.parametrize("closed_by", ["main", "thread"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])
+def test_ranks_save_when_their_program_is_told_to_end(tmp_path, name, closed_by):
+    command = [sys.executable, "-c", TOLD, str(tmp_path), name, closed_by]
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        until(lambda: os.path.exists(tmp_path / "runs"), 60)
+        program.send_signal(getattr(signal, name))
+        assert program.communicate(timeout=60)[0] == b"well\n" and program.returncode == 0
+    finally:
+        program.kill()
+        program.wait()
+
+
+def test_a_forked_rank_has_no_handlers_of_its_launcher(tmp_path):
+    context = started(tmp_path, lives_a_second, {0: (str(tmp_path / "runs"),)})
+    until(lambda: os.path.exists(tmp_path / "runs"))
+    context.close()
+    assert context.wait(0).failures[0].exitcode == -signal.SIGTERM
+    found = agent_of(tmp_path, fails_as_rank_1).run()
+    assert found.failures.keys() == {1} and found.failures[1].exitcode == 1
 
 
 def test_programs_wait_and_close(tmp_path):

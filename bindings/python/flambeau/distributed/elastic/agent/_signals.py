@@ -3,53 +3,33 @@ ready for it. An exception in the middle of starting a process would lose that p
 
 import contextlib
 import os
-import signal
-import threading
 from multiprocessing import connection
 
+from ..multiprocessing._signals import Handlers, numbers
 from ..multiprocessing.api import SignalException
 
 
-def numbers(names):
-    """The signals of a list as `SIGTERM,SIGINT`."""
-    found = []
-    for name in filter(None, (n.strip() for n in names.split(","))):
-        number = getattr(signal, name, None)
-        if not isinstance(number, signal.Signals) or number in (signal.SIGKILL, signal.SIGSTOP):
-            raise ValueError(
-                f"--signals-to-handle: {name!r} is no signal that a process can handle; give names "
-                "as SIGTERM,SIGINT,SIGUSR1"
-            )
-        found.append(number)
-    return found
-
-
 class Signals:
-    """Within the block, what was `received`, in order. On threads other than the main one Python
-    lets nobody handle signals, and the program that runs the launcher there has to."""
+    """Within the block, what was `received`, in order."""
 
     def __init__(self, names):
-        self._numbers, self._before = numbers(names), {}
+        self._handlers = Handlers(numbers(names), self._note)
         self.received = []
         self.wake, self._woken = os.pipe()
         for end in (self.wake, self._woken):
             os.set_blocking(end, False)
 
     def __enter__(self):
-        if threading.current_thread() is threading.main_thread():
-            for number in self._numbers:
-                if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants SIGHUP
-                    self._before[number] = signal.signal(number, self._note)
+        self._handlers.take()
         return self
 
     def __exit__(self, *_):
-        for number, handler in self._before.items():
-            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        self._handlers.give_back()
         os.close(self.wake)
         os.close(self._woken)
 
     def _note(self, number, frame):
-        self.received.append(signal.Signals(number))
+        self.received.append(number)
         with contextlib.suppress(BlockingIOError):
             os.write(self._woken, b".")
 

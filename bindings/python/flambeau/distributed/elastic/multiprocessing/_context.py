@@ -1,5 +1,6 @@
 """`start_processes`: functions or programs as processes of this one, whose results and failures are
-kept by local rank. The first failure ends all others. They end with this process, too."""
+kept by local rank. The first failure ends all others. They end with this process, too, and what
+tells it to end raises SignalException on the main thread until they have."""
 
 import shutil
 import signal
@@ -9,6 +10,7 @@ from ...._errors import UnsupportedError
 from ....multiprocessing._job import job_key
 from ._begin import begin
 from ._keeper import Keeper
+from ._signals import Raising
 from ._streams import Streams
 from ._workers import Workers
 from .api import RunProcsResult
@@ -31,6 +33,7 @@ class PContext:
 
     def __init__(self, name, entrypoint, args, envs, logs_specs, log_line_prefixes=None,
                  start_method="spawn"):  # fmt: skip
+        self._signals = Raising()
         self.name, self._start_method, self._entrypoint = name, start_method, entrypoint
         envs = {rank: {"FLAMBEAU_JOB_KEY": job_key(), **env} for rank, env in envs.items()}
         self._args, self._envs, self._result = args, envs, None
@@ -44,8 +47,10 @@ class PContext:
 
     def start(self, filters=(None, None)):
         """Starts them."""
-        begin(self._workers, self._streams, self._logs, self._entrypoint, self._args, self._envs,
-              self._prefixes, filters, self._start_method)  # fmt: skip
+        self._signals.take()
+        with self._signals.held():
+            begin(self._workers, self._streams, self._logs, self._entrypoint, self._args,
+                  self._envs, self._prefixes, filters, self._start_method)  # fmt: skip
 
     def pids(self):
         """Their process ids, by local rank."""
@@ -56,7 +61,8 @@ class PContext:
         neither happens within `timeout` seconds. 0 looks once, a negative number waits for ever."""
         deadline = None if timeout < 0 else time.monotonic() + timeout
         while self._result is None:
-            self._workers.collect()
+            with self._signals.held():
+                self._workers.collect()
             self._result = self._found()
             left = period if deadline is None else deadline - time.monotonic()
             if self._result is None and left <= 0:
@@ -85,12 +91,15 @@ class PContext:
         SIGKILL."""
         if self._keeper is None:
             return
-        self._workers.stop(signal.SIGTERM if death_sig is None else death_sig, timeout)
-        self._streams.close()
-        self._keeper.close()
-        self._keeper = None
-        if self._temporary:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+        keeper, self._keeper = self._keeper, None
+        try:
+            self._workers.stop(signal.SIGTERM if death_sig is None else death_sig, timeout)
+        finally:  # a signal is impatience: the keeper ends what is left
+            self._signals.give_back()
+            keeper.close()
+            self._streams.close()
+            if self._temporary:
+                shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 class MultiprocessContext(PContext):

@@ -58,6 +58,7 @@ class Keeper:
         """Ends the keeper, and what it still knows."""
         _keepers.discard(self)
         os.close(self._pipe)
+        self._pipe = -1  # who tells it more writes to no other's descriptor
         self._process.wait()
 
 
