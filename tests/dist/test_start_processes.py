@@ -199,6 +199,7 @@ def agent_of(tmp_path, entrypoint, args=(), max_restarts=0, **about):
     from flambeau.distributed.elastic.rendezvous.registry import get_rendezvous_handler
 
     params = RendezvousParameters("c10d", "localhost:0", "job", 1, 1)
+    params = about.pop("params", params)
     handler = about.pop("handler", None) or get_rendezvous_handler(params)
     spec = WorkerSpec("trainer", 2, handler, entrypoint=entrypoint, args=args,
                       max_restarts=max_restarts, **about)  # fmt: skip
@@ -212,6 +213,37 @@ def test_an_agent_runs_its_spec(tmp_path):
     found = agent.run()
     assert found.state is WorkerState.SUCCEEDED and not found.is_failed()
     assert found.return_values == {0: (0, 2, "trainer"), 1: (1, 2, "trainer")}
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "nodes", "about", "meets_at"),
+    [
+        ("node0", 2, {}, "node0"),
+        ("node0", 2, {"master_port": 5000}, "node0:5000"),
+        ("node0", 2, {"master_addr": "10.0.0.1"}, "10.0.0.1"),
+        ("node0:40", 2, {"master_addr": "10.0.0.1"}, "10.0.0.1:40"),
+        ("[fd00::1]:40", 2, {"master_port": 5000}, "[fd00::1]:5000"),
+        ("fd00::1", 2, {"master_port": 5000}, "[fd00::1]:5000"),
+        ("node0:40", 2, {"master_addr": "fd00::2"}, "[fd00::2]:40"),
+        ("", 1, {"master_addr": "10.0.0.1"}, "10.0.0.1:0"),
+        ("", 1, {"master_port": 5000}, "localhost:5000"),
+    ],
+)
+def test_where_an_agent_meets_others(tmp_path, endpoint, nodes, about, meets_at):
+    from flambeau.distributed.elastic.rendezvous import RendezvousParameters
+
+    params = RendezvousParameters("c10d", endpoint, "job", nodes, nodes)
+    found = agent_of(tmp_path, rank_and_size, params=params, **about)._config.rdzv_endpoint
+    assert found == meets_at
+
+
+def test_static_nodes_need_their_ranks(tmp_path, monkeypatch):
+    from flambeau.distributed.elastic.rendezvous import RendezvousParameters
+
+    monkeypatch.setenv("FLAMBEAU_JOB_KEY", "a key of the tests")
+    params = RendezvousParameters("static", "localhost:29577", "job", 2, 2)
+    with pytest.raises(ValueError, match="static needs the node's rank: give rank= to"):
+        agent_of(tmp_path, rank_and_size, params=params).run()
 
 
 def test_an_agent_tells_of_failures(tmp_path):

@@ -53,6 +53,11 @@ def join(config, pause):
         settings, "keep_alive_max_attempt", 3
     )
     if config.rdzv_backend == "static":
+        if settings.get("rank") is None:
+            raise ValueError(
+                "the rendezvous backend static needs the node's rank: give rank= to "
+                "RendezvousParameters, {'rank': ...} as rdzv_configs, or --node-rank"
+            )
         rank = int(settings["rank"])
         if not 0 <= rank < size:
             raise ValueError(f"--node-rank {rank} is not in 0 to {size - 1} (--nnodes {size})")

@@ -5,6 +5,7 @@ from ....._errors import UnsupportedError
 from ....launcher.api import LaunchConfig, launch_agent
 from ...multiprocessing.errors import ChildFailedError
 from ...rendezvous import RendezvousHandler
+from ...rendezvous.utils import parse_rendezvous_endpoint
 from .api import DEFAULT_ROLE, ElasticAgent, RunResult, WorkerState
 
 __all__ = ["LocalElasticAgent"]
@@ -14,8 +15,11 @@ def _endpoint(spec, params):
     """Where nodes meet: as the spec says of the first one, else as the rendezvous does."""
     if spec.master_addr is None and spec.master_port is None:
         return params.endpoint
-    host, _, port = (params.endpoint or "").rpartition(":")
-    return f"{spec.master_addr or host or 'localhost'}:{spec.master_port or port or 0}"
+    # One node takes a free port; several, the backend's where none is said.
+    said = parse_rendezvous_endpoint(params.endpoint, 0 if params.max_nodes == 1 else None)
+    host, port = spec.master_addr or said[0], spec.master_port or said[1]
+    host = f"[{host}]" if ":" in host else host
+    return host if port is None else f"{host}:{port}"
 
 
 def _config(spec, logs_specs, start_method, template, shutdown_timeout):
