@@ -28,6 +28,17 @@ def fails_as_rank_1():
     fails(int(os.environ["RANK"]))
 
 
+def takes(seconds):
+    """How long its timer lets the block run."""
+    from flambeau.distributed.elastic import timer
+
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+    path = os.environ["TORCHELASTIC_TIMER_FILE"]
+    with timer.expires(seconds, "block", timer.FileTimerClient(path, signal.SIGUSR1)):
+        time.sleep(0.4 if seconds > 60 else 60)
+    return path
+
+
 def rank_and_size():
     return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), os.environ["ROLE_NAME"]
 
@@ -244,6 +255,26 @@ def test_static_nodes_need_their_ranks(tmp_path, monkeypatch):
     params = RendezvousParameters("static", "localhost:29577", "job", 2, 2)
     with pytest.raises(ValueError, match="static needs the node's rank: give rank= to"):
         agent_of(tmp_path, rank_and_size, params=params).run()
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_agent_serves_the_timers_of_its_ranks(tmp_path, monkeypatch, named):
+    monkeypatch.setenv("TORCHELASTIC_ENABLE_FILE_TIMER", "1")
+    if named:
+        monkeypatch.setenv("TORCHELASTIC_TIMER_FILE", str(tmp_path / "timers"))
+    heard = []
+    before = signal.signal(signal.SIGUSR1, lambda *about: heard.append(about[0]))
+    try:
+        in_time = agent_of(tmp_path, takes, (600,)).run()
+        path = in_time.return_values[0]
+        assert named == (path == str(tmp_path / "timers")) and not os.path.exists(path)
+        assert in_time.return_values == {0: path, 1: path} and heard == []
+        late = agent_of(tmp_path, takes, (0.3,)).run()
+        assert -signal.SIGUSR1 in {failure.exitcode for failure in late.failures.values()}
+        assert named or not os.path.exists(os.path.dirname(path))
+        until(lambda: signal.SIGUSR1 in heard)  # what started the agent is told, too
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_an_agent_tells_of_failures(tmp_path):

@@ -21,6 +21,7 @@ from ..rendezvous._join import join
 from ..utils import macros
 from ._environment import layout, variables
 from ._signals import Signals
+from ._watchdog import watchdog
 
 
 class Agent:
@@ -60,7 +61,8 @@ class Agent:
         most = self._config.max_restarts
         self._attempt = self._nodes.attempt
         while True:
-            values, failures, ended = self._run_once()
+            with watchdog(self._config.run_id, self._keeper) as self._timers:
+                values, failures, ended = self._run_once()
             if failures is None:
                 return values
             why, how = self._nodes.changed(), "with the nodes that are there"
@@ -119,6 +121,8 @@ class Agent:
     def _start(self, workers, streams):
         config = self._config
         envs = variables(config, self._nodes, self._attempt)
+        for env in envs.values():
+            env.update(self._timers)
         logs = self._logs = config.logs_specs.reify(envs)
         if getattr(config.logs_specs, "temporary", None):
             self._keeper.folder(config.logs_specs.temporary)
