@@ -71,6 +71,28 @@ def pickled(rank, size, path):
     return wrong
 
 
+def bare(rank, size):
+    """A mesh without groups, of a job that is over or by the user's wish, stands for no other."""
+    import flambeau.distributed as dist
+    from flambeau.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+    mesh = init_device_mesh("cpu", (size,))
+    bare = DeviceMesh("cpu", list(range(size)), _init_backend=False)
+    file = pickle.dumps(mesh)
+    found = [pickle.loads(file) is mesh]
+    del mesh
+    found += [pickle.loads(file) is not bare]
+    mesh = DeviceMesh.from_group(dist.group.WORLD, "cpu")
+    found += [pickle.loads(file) is mesh]
+    dist.destroy_process_group()
+    found += [pickle.loads(file) is not mesh, pickle.loads(file) == mesh]
+    return found
+
+
+def test_a_mesh_without_groups_takes_no_place():
+    assert ranks.values(bare, 2) == [[True] * 5] * 2
+
+
 def test_tensors_and_meshes_come_back_over_the_same_mesh(tmp_path):
     path = str(tmp_path / "parts.pt")
     assert ranks.values(pickled, 4, path) == [[]] * 4

@@ -133,8 +133,11 @@ def _leave():
         _groups.clear()
         before_backward[:] = (call for call in before_backward if call is not tell_place)
         api.group_leave(handle)
+        for forget in after_leaving:
+            forget()
 
 
+after_leaving = []  # what forgets that there was a job
 before_destroying = []  # what waits for work that goes on in groups, in threads of this process
 
 

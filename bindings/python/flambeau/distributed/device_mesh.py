@@ -15,11 +15,12 @@ from .._torch import int32, tensor
 from ._collectives import all_reduce
 from ._group import GroupMember, get_process_group_ranks, world
 from ._ops import ReduceOp
-from ._start import init_process_group, is_initialized
+from ._start import after_leaving, init_process_group, is_initialized
 from ._subgroups import new_group
 
 _active = []  # meshes of `with` blocks, the innermost last
-_known = weakref.WeakValueDictionary()  # those that this process made, the last of each kind
+_known = weakref.WeakValueDictionary()  # those with groups of this job, the last of each kind
+after_leaving.append(_known.clear)
 
 
 def _ranks_of(mesh):
@@ -81,8 +82,7 @@ class DeviceMesh:
         if len(set(ranks)) != len(ranks):
             raise RuntimeError(f"DeviceMesh cannot have duplicate values, but found {ranks}")
         if _init_backend:
-            self._groups = [self._along((d,)) for d in range(self.ndim)]
-        _known[self._key()] = self
+            self._have([self._along((d,)) for d in range(self.ndim)])
 
     def _set(self, device_type, shape, ranks, names):
         kind = str(device_type)
@@ -103,6 +103,11 @@ class DeviceMesh:
             )
         self._device_type, self._shape, self._ranks, self._names = kind, tuple(shape), ranks, names
         self._groups, self._root, self._flattened = [], None, {}
+
+    def _have(self, groups):
+        """Takes these groups. Without some a mesh could take no other's place."""
+        self._groups = groups
+        _known[self._key()] = self
 
     def _along(self, dims):
         """This rank's group along dimensions, made with those of all other lines."""
@@ -143,7 +148,7 @@ class DeviceMesh:
                 "Expects mesh with ndim equal to number of ProcessGroups but got mesh "
                 f"{made.mesh.tolist()} and {len(groups)} ProcessGroups"
             )
-        made._groups = groups
+        made._have(groups)
         return made
 
     # ---- what it is
