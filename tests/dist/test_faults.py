@@ -204,8 +204,9 @@ def two_at_a_time(rank, size):
 
     dist = torch.distributed
     dist.init_process_group("gloo")
+    store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
     if rank == 1:
-        time.sleep(4.2)
+        store.wait(["told"])
     if rank:
         return None
     texts = {}
@@ -220,12 +221,16 @@ def two_at_a_time(rank, size):
     for thread in threads:
         thread.start()
         time.sleep(0.2)
-    threads[1].join(6)
-    return texts[2]
+    threads[1].join(30)
+    alone = sorted(texts)
+    store.set("told", "")
+    threads[0].join(30)
+    return alone, texts[2]
 
 
 def test_whoever_waits_for_a_rank_that_has_left_is_told_beside_one_that_does_not():
-    text = ranks.run(two_at_a_time, 3)[0].value
+    alone, text = ranks.run(two_at_a_time, 3)[0].value
+    assert alone == [2]  # rank 1 is still there
     assert "rank 2 of group" in text and "waits for it" in text, text
 
 

@@ -377,14 +377,16 @@ def test_faults(outcomes, fault):
 def heard(rank, size):
     """A call of the group says what ended it: a wait for the device does not say it once more."""
     torch, dist, _ = begin(rank, size)
+    store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
     x = torch.ones(4, device="cuda")
     dist.all_reduce(x)
     torch.cuda.synchronize()
     dist.barrier()
     if rank == size - 1:
-        time.sleep(0.7)  # the other one has called it
+        store.wait(["called"])
         os.kill(os.getpid(), signal.SIGKILL)
     work = dist.all_reduce(x, async_op=True)  # is under way when the other rank is lost
+    store.set("called", "")
     time.sleep(1.7)
     with pytest.raises(dist.DistError, match="rank 1 of group"):
         dist.all_reduce(x)
