@@ -387,7 +387,9 @@ def heard(rank, size):
         os.kill(os.getpid(), signal.SIGKILL)
     work = dist.all_reduce(x, async_op=True)  # is under way when the other rank is lost
     store.set("called", "")
-    time.sleep(1.7)
+    end = time.monotonic() + 30
+    while not work.is_completed() and time.monotonic() < end:
+        time.sleep(0.05)
     with pytest.raises(dist.DistError, match="rank 1 of group"):
         dist.all_reduce(x)
     torch.cuda.synchronize()

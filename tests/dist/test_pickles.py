@@ -39,7 +39,9 @@ def pickled(rank, size, path):
     flat = distribute_tensor(whole, mesh._flatten("both"), [Shard(0)])
     parameter = torch.nn.Parameter(sliced)
     wrong = []
-    for one in (laid, sliced, flat):
+    for one in (laid, sliced, flat, parameter):
+        one.extra = {"lr": [0.5]}
+    for one in (laid, sliced, flat, parameter):
         ways = {
             "pickle": pickle.loads(pickle.dumps(one)),
             "file": through_file(torch, one),
@@ -48,6 +50,8 @@ def pickled(rank, size, path):
         }
         wrong += [f"{name} of {one}" for name, made in ways.items() if not same(made, one)]
         wrong += [n for n, m in ways.items() if not torch.equal(m.full_tensor(), whole)]
+        wrong += [f"{n}'s extra" for n, m in ways.items() if m.extra != {"lr": [0.5]}]
+        wrong += [f"{n}'s own" for n, m in ways.items() if m.extra is one.extra]
     made = pickle.loads(pickle.dumps(parameter))
     kept = isinstance(made, torch.nn.Parameter), made.requires_grad, made.is_leaf
     wrong += [] if all(kept) else [f"parameter {kept}"]

@@ -4,6 +4,8 @@ Invariant: the handle that operations take is never given away, so nothing compu
 as if it were the whole: what `_rules` knows to act alike on parts does, the rest is refused. The
 part is an ordinary tensor, and autograd's leaf where the whole is one."""
 
+import copy
+
 from ..._call import _fast, wrap
 from ..._errors import UnsupportedError
 from ..._tensor import Tensor, disabled_torch_function
@@ -294,27 +296,30 @@ class DTensor(Tensor):
         if found is None:
             local = self._local_tensor.detach().clone().requires_grad_(self.requires_grad)
             found = memo[id(self)] = self._with_local(local)
-            if "_is_param" in self.__dict__:
-                found._is_param = True
+            found.__dict__.update(copy.deepcopy(self._given(), memo))
         return found
 
     def __reduce_ex__(self, protocol):
-        """This rank's part, and how the tensor lies; whoever reads it has the same part."""
+        """This rank's part, and how the tensor lies; whoever reads it has the same part. And the
+        attributes that the program gave it."""
         about = self._layout.mesh, self._layout.placements, tuple(self._layout.shape)
-        local, is_param = self._local_tensor.detach(), self.__dict__.get("_is_param", False)
-        return _rebuild_dtensor, (local, *about, self.requires_grad, is_param)
+        local = self._local_tensor.detach()
+        return _rebuild_dtensor, (local, *about, self.requires_grad), self._given() or None
+
+    def _given(self):
+        return {name: value for name, value in self.__dict__.items() if name not in _OWN}
+
+
+_OWN = ("_local_tensor", "_layout", "_gradient")  # what `made` sets
 
 
 def _local(value):
     return value._local_tensor if isinstance(value, DTensor) else value
 
 
-def _rebuild_dtensor(local, mesh, placements, shape, requires_grad, is_param):
+def _rebuild_dtensor(local, mesh, placements, shape, requires_grad):
     """A pickled tensor, over the mesh that this process has."""
-    found = made(local.requires_grad_(requires_grad), Layout(mesh, placements, tuple(shape)))
-    if is_param:
-        found._is_param = True
-    return found
+    return made(local.requires_grad_(requires_grad), Layout(mesh, placements, tuple(shape)))
 
 
 def made(local, layout, cls=DTensor):
