@@ -277,6 +277,16 @@ def test_only_plain_classes_are_loaded(tmp_path):
     assert target == 0
 
 
+def test_the_package_alone_has_its_modules():
+    script = (
+        "import pkgutil, flambeau.distributed.checkpoint as dcp\n"
+        "names = [m.name for m in pkgutil.iter_modules(dcp.__path__) if m.name[0] != '_']\n"
+        "assert 'planner' in names, names\n"
+        "assert all(getattr(dcp, n).__name__ == f'{dcp.__name__}.{n}' for n in names)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], env=environment(), timeout=60, check=True)
+
+
 def test_async_save(tmp_path):
     weight = torch.zeros(1000)
     futures = []

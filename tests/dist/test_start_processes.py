@@ -66,6 +66,28 @@ def test_functions_return_their_values_by_rank(tmp_path):
     assert sorted(context.pids()) == [0, 1] and context.wait() is found
 
 
+def test_contexts_take_their_arguments_in_torchs_order(tmp_path):
+    from flambeau.distributed.elastic import multiprocessing as mp
+
+    logs = mp.DefaultLogsSpecs(str(tmp_path), tee=mp.Std.OUT)
+    more = logs, {0: "[mine]"}, None, ["said 3"], ["none"]
+    script = "print('said 3')"
+    for context in (
+        mp.MultiprocessContext("t", doubled, {0: (3,)}, names(1), FAST, *more),
+        mp.SubprocessContext("t", sys.executable, {0: ("-c", script)}, names(1), *more),
+    ):
+        context.start()
+        found = context.wait(60)
+        folder = os.path.dirname(os.path.dirname(found.stdouts[0]))
+        assert not found.is_failed() and open(found.stdouts[0]).read() == "said 3\n"
+        with open(os.path.join(folder, "filtered_stdout.log")) as filtered:
+            assert filtered.read() == "[mine]said 3\n"
+        os.remove(found.stdouts[0])
+        os.remove(os.path.join(folder, "filtered_stdout.log"))
+    with pytest.raises(NotImplementedError, match="SubprocessContext: numa_options are unsupp"):
+        mp.SubprocessContext("t", "sh", {0: ()}, names(1), logs, None, object())
+
+
 def test_the_first_failure_ends_the_others(tmp_path):
     context = started(tmp_path, fails, {0: (0,), 1: (1,)})
     found = context.wait()

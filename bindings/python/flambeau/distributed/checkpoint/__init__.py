@@ -36,4 +36,5 @@ _BY_MODULE = {
     "state_dict_saver": "async_save save save_state_dict",
 }
 __all__ = sorted(_by_name(_BY_MODULE))
-__getattr__ = _loader(globals(), _BY_MODULE, "format_utils staging state_dict stateful")
+_MODULES = " ".join([*_BY_MODULE, "format_utils", "staging", "state_dict", "stateful"])
+__getattr__ = _loader(globals(), _BY_MODULE, _MODULES)

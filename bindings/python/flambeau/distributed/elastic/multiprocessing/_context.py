@@ -19,6 +19,11 @@ from .errors import ProcessFailure
 __all__ = ["MultiprocessContext", "PContext", "SubprocessContext", "start_processes"]
 
 
+def _refuse(what, numa_options):
+    if numa_options is not None:
+        raise UnsupportedError(f"{what}: numa_options are unsupported: use numactl")
+
+
 def _check_ranks(given, count, what):
     missing = sorted(set(range(count)) - set(given))
     if missing or len(given) != count:
@@ -31,10 +36,13 @@ def _check_ranks(given, count, what):
 class PContext:
     """Running processes, which `wait` waits for and `close` ends."""
 
+    _start_method = "spawn"
+
     def __init__(self, name, entrypoint, args, envs, logs_specs, log_line_prefixes=None,
-                 start_method="spawn"):  # fmt: skip
+                 duplicate_stdout_filters=None, duplicate_stderr_filters=None):  # fmt: skip
         self._signals = Raising()
-        self.name, self._start_method, self._entrypoint = name, start_method, entrypoint
+        self.name, self._entrypoint = name, entrypoint
+        self._filters = duplicate_stdout_filters, duplicate_stderr_filters
         envs = {rank: {"FLAMBEAU_JOB_KEY": job_key(), **env} for rank, env in envs.items()}
         self._args, self._envs, self._result = args, envs, None
         self._logs = logs_specs.reify(envs)
@@ -45,12 +53,12 @@ class PContext:
         if self._temporary:
             self._keeper.folder(self._temporary)
 
-    def start(self, filters=(None, None)):
+    def start(self):
         """Starts them."""
         self._signals.take()
         with self._signals.held():
             begin(self._workers, self._streams, self._logs, self._entrypoint, self._args,
-                  self._envs, self._prefixes, filters, self._start_method)  # fmt: skip
+                  self._envs, self._prefixes, self._filters, self._start_method)  # fmt: skip
 
     def pids(self):
         """Their process ids, by local rank."""
@@ -105,9 +113,24 @@ class PContext:
 class MultiprocessContext(PContext):
     """Processes of a function."""
 
+    def __init__(self, name, entrypoint, args, envs, start_method, logs_specs,
+                 log_line_prefixes=None, numa_options=None, duplicate_stdout_filters=None,
+                 duplicate_stderr_filters=None):  # fmt: skip
+        _refuse("MultiprocessContext", numa_options)
+        super().__init__(name, entrypoint, args, envs, logs_specs, log_line_prefixes,
+                         duplicate_stdout_filters, duplicate_stderr_filters)  # fmt: skip
+        self._start_method = start_method
+
 
 class SubprocessContext(PContext):
     """Processes of a program."""
+
+    def __init__(self, name, entrypoint, args, envs, logs_specs, log_line_prefixes=None,
+                 numa_options=None, duplicate_stdout_filters=None,
+                 duplicate_stderr_filters=None):  # fmt: skip
+        _refuse("SubprocessContext", numa_options)
+        super().__init__(name, entrypoint, args, envs, logs_specs, log_line_prefixes,
+                         duplicate_stdout_filters, duplicate_stderr_filters)  # fmt: skip
 
 
 def start_processes(name, entrypoint, args, envs, logs_specs, log_line_prefixes=None,
@@ -115,14 +138,17 @@ def start_processes(name, entrypoint, args, envs, logs_specs, log_line_prefixes=
                     duplicate_stderr_filters=None):  # fmt: skip
     """Starts a function, or a program by its name, once for each local rank, with these arguments
     and variables of the environment; output goes as `logs_specs` says."""
-    if numa_options is not None:
-        raise UnsupportedError("start_processes: numa_options are unsupported: use numactl")
+    _refuse("start_processes", numa_options)
     _check_ranks(args, len(args), "args")
     _check_ranks(envs, len(args), "envs")
-    kind = SubprocessContext if isinstance(entrypoint, str) else MultiprocessContext
-    context = kind(name, entrypoint, args, envs, logs_specs, log_line_prefixes, start_method)
+    program = isinstance(entrypoint, str)
+    context = (SubprocessContext if program else MultiprocessContext)(
+        name, entrypoint, args, envs, *([] if program else [start_method]), logs_specs,
+        log_line_prefixes, duplicate_stdout_filters=duplicate_stdout_filters,
+        duplicate_stderr_filters=duplicate_stderr_filters,
+    )  # fmt: skip
     try:
-        context.start((duplicate_stdout_filters, duplicate_stderr_filters))
+        context.start()
     except BaseException:
         context.close()
         raise
