@@ -593,7 +593,15 @@ void Group::explain(uint64_t sequence, const What& what, Millis timeout, flam_di
                 : result == FLAM_DIST_LOST
                     ? world_->connection_broke(*this, text, why, awaited)
                     : Error(Code::internal, cat_text(text, " failed: ", why));
-  const Now call = now();
+  // The one that failed, which others may wait beside, and which may not have begun to wait.
+  Now call;
+  call.sequence = sequence;
+  call.tag = sequence ? what.tag(sequence) : 0;
+  call.what = what.text();
+  call.under_way = true;
+  call.peer = peer;
+  for (Now& waits : waiting())
+    if (waits.what == call.what && waits.sequence == sequence) call = std::move(waits);
   std::optional<Leaver> leaver;
   if (result == FLAM_DIST_LOST) {
     const std::lock_guard lock(mutex_);
