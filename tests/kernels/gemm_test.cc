@@ -480,5 +480,31 @@ TEST(Gemm, OperandsShareOneDtype) {
   EXPECT_THROW(run_gemm("matmul", x, x, x, {&y}), Error);
 }
 
+// Tiny products are turned where they are tall, and depths up to 4 are known to the compiler.
+TEST(Gemm, BatchesOfTinyProducts) {
+  std::mt19937 random(7);
+  for (const Layout& layout : kLayouts) {
+    for (int64_t m : {1, 2, 3}) {
+      for (int64_t n : {1, 2, 3}) {
+        for (int64_t k : {1, 2, 3, 4, 7}) {
+          for (Dtype dtype : {Dtype::f32, Dtype::bf16, Dtype::i32}) {
+            const Tensor a = matrix({4, 5, m, k}, layout.a, dtype, random);
+            const Tensor b = matrix({5, k, n}, layout.b, dtype, random);
+            const Tensor out = matrix({4, 5, m, n}, layout.out, dtype, random);
+            run_gemm("test", out, a, b);
+            expect_product(out, a, b, {});
+            GemmOptions options;
+            options.alpha = 2, options.beta = 3, options.activation = Activation::relu;
+            const Tensor c = matrix({4, 1, m, n}, layout.out, dtype, random);
+            options.c = &c;
+            run_gemm("test", out, a, b, options);
+            expect_product(out, a, b, options, c);
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace flambeau
