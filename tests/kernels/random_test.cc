@@ -25,6 +25,36 @@ TEST(Random, PhiloxMatchesItsPublishedVectors) {  // Random123's kat_vectors
   EXPECT_EQ(ones.word[3], 0x6d5451fdu);
 }
 
+// Box and Muller's formula in double, of the words that the element's position has.
+TEST(Random, NormalsAreWhatTheirWordsSay) {
+  constexpr int kTiles = 500;
+  const Tensor x = empty(Dims{64 * kTiles}, Dtype::f32, kCpu),
+               y = empty(Dims{64 * kTiles}, Dtype::f64, kCpu);
+  run_random("test", kNormal, x, {42, 7}, {0, 1});
+  run_random("test", kNormal, y, {42, 7}, {0, 1});
+  const auto single = values_of<float>(x);
+  const auto twice = values_of<double>(y);
+  constexpr double kTurn = 6.283185307179586;
+  const auto both = [&](int64_t i, double u, double turns, auto& v, double ulp) {
+    const double radius = std::sqrt(-2 * std::log(u));
+    const double cosine = radius * std::cos(kTurn * turns), sine = radius * std::sin(kTurn * turns);
+    // An angle in radians is rounded: what is near 0 has an error of the angle, not of itself.
+    EXPECT_NEAR(v[i], cosine, ulp * std::abs(cosine) + radius * 2e-15) << u << " " << turns;
+    EXPECT_NEAR(v[i + 16], sine, ulp * std::abs(sine) + radius * 2e-15) << u << " " << turns;
+  };
+  for (int64_t c = 0; c < 16 * kTiles; ++c) {
+    const Words high = philox(42, 7, c), low = philox(42, 7, uint64_t(c) | uint64_t(1) << 63);
+    const auto fine = [&](int j) {
+      return double((uint64_t(high.word[j]) << 21) ^ (low.word[j] >> 11)) * 0x1p-53;
+    };
+    for (int j = 0; j < 4; j += 2) {
+      const int64_t i = c / 16 * 64 + 16 * j + c % 16;
+      both(i, 1 - (high.word[j] >> 8) * 0x1p-24, (high.word[j + 1] >> 8) * 0x1p-24, single, 3e-7);
+      both(i, 1 - fine(j), fine(j + 1), twice, 1e-15);
+    }
+  }
+}
+
 struct Moments {
   double mean = 0, variance = 0, low = 1e300, high = -1e300;
 };

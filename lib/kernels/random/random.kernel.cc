@@ -7,13 +7,14 @@
 #include <algorithm>
 
 #include "kernels/math.h"
+#include "kernels/random/on_circle.h"
 #include "kernels/random/philox.h"
-#include "kernels/random/sin_2pi.h"
 #include "kernels/report/report_device.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/map/map_chunk.h"
 #else
 #include "base/thread_pool.h"
+#include "kernels/random/philox_across.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
@@ -65,9 +66,9 @@ template <class T> struct Normal {
   FLAM_FN static void make_two(const RandomArgs& a, const Draw& d, int j, T* out) {
     const V u = V(1) - unit<V>(d.high.word[j], d.low.word[j]);
     const V radius = sqrt(V(-2) * log(u)) * V(a.params[1]);
-    const V turns = unit<V>(d.high.word[j + 1], d.low.word[j + 1]);
-    out[j] = narrow<T>(radius * cos_2pi(turns) + V(a.params[0]));
-    out[j + 1] = narrow<T>(radius * sin_2pi(turns) + V(a.params[0]));
+    const OnCircle<V> at = on_circle(unit<V>(d.high.word[j + 1], d.low.word[j + 1]));
+    out[j] = narrow<T>(radius * at.cosine + V(a.params[0]));
+    out[j + 1] = narrow<T>(radius * at.sine + V(a.params[0]));
   }
 };
 
@@ -128,6 +129,12 @@ template <class T> struct Dropout {
 template <template <class> class F, class T>
 inline constexpr bool kTakesLow = kIsDouble<T> || std::is_same_v<F<T>, Randint<T>>;
 
+FLAM_FN RandomState state_of(const RandomArgs& a) {
+  return a.cell ? RandomState{a.cell->seed, a.cell->offset + a.state.offset} : a.state;
+}
+
+#if defined(FLAM_DEVICE_SOURCE)
+
 // The four elements of counter `c`, from the four of the input.
 template <template <class> class F, class T>
 FLAM_FN void draw_four(const RandomArgs& a, RandomState s, int64_t c, const T* in, T* made) {
@@ -135,12 +142,6 @@ FLAM_FN void draw_four(const RandomArgs& a, RandomState s, int64_t c, const T* i
   if constexpr (kTakesLow<F, T>) d.low = philox(s.seed, s.offset, uint64_t(c) | uint64_t(1) << 63);
   F<T>{}(a, d, in, made);
 }
-
-FLAM_FN RandomState state_of(const RandomArgs& a) {
-  return a.cell ? RandomState{a.cell->seed, a.cell->offset + a.state.offset} : a.state;
-}
-
-#if defined(FLAM_DEVICE_SOURCE)
 
 // A thread has neighbouring counters, hence neighbours of each of their four elements: 16 bytes of
 // what is mostly drawn, and fewer of small integers, whose code would be long.
@@ -248,17 +249,24 @@ template <class F, class T> void range_entry(void* stream, const void* p) {
 template <template <class> class F, class T>
 void random_tiles(const RandomArgs& a, RandomState s, int64_t begin, int64_t end) {
   T in[4][kAcross] = {}, made[4][kAcross];
+  WordsAcross<kAcross> high, low{};
   for (int64_t tile = begin; tile < end; ++tile) {
     const int64_t left = a.numel - tile * kTile;
     const size_t bytes = sizeof(T) * size_t(left < kTile ? left : kTile);
     if (a.input) {
       memcpy(static_cast<void*>(in), reinterpret_cast<const T*>(a.input) + tile * kTile, bytes);
     }
+    const uint64_t position = uint64_t(tile) * kAcross;
+    high = philox_across<kAcross>(s.seed, s.offset, position);
+    if constexpr (kTakesLow<F, T>)
+      low = philox_across<kAcross>(s.seed, s.offset, position | uint64_t(1) << 63);
 #pragma GCC ivdep
     for (int k = 0; k < kAcross; ++k) {
       T given[4], four[4];
+      Draw d;
       for (int j = 0; j < 4; ++j) given[j] = in[j][k];
-      draw_four<F, T>(a, s, tile * kAcross + k, given, four);
+      for (int j = 0; j < 4; ++j) d.high.word[j] = high.word[j][k], d.low.word[j] = low.word[j][k];
+      F<T>{}(a, d, given, four);
       for (int j = 0; j < 4; ++j) made[j][k] = four[j];
     }
     memcpy(static_cast<void*>(reinterpret_cast<T*>(a.out) + tile * kTile), made, bytes);
