@@ -83,13 +83,47 @@ def subgroups(torch, dist, rank, size):
     own = dist.new_group([rank], use_local_synchronization=True)
     dist.all_reduce(x, group=own)
     mine, made = dist.new_subgroups(1)
-    assert dist.get_process_group_ranks(mine) == [rank] and len(made) == size
+    assert [dist.get_process_group_ranks(one) for one in (mine, *made)] == [[rank], [0], [1], [2]]
+    if not member:
+        outside(torch, dist, outer, made)
     part = dist.split_group(split_ranks=[[1, 0], [2]])
     assert dist.get_process_group_ranks(part) == ([1, 0] if rank < 2 else [2])
     dist.destroy_process_group(whole)
     with pytest.raises(ValueError, match="is not initialized in the world group map"):
         dist.barrier(group=whole)
     assert isinstance(dist.group.WORLD, dist.ProcessGroup) and dist.get_pg_count() >= 3
+
+
+def outside(torch, dist, group, alone):
+    """What a rank that is in another group than [0, 2] is told of it, and what refuses it there."""
+    from flambeau.distributed import pipelining
+    from flambeau.distributed.algorithms.model_averaging import averagers
+    from flambeau.distributed.optim import ZeroRedundancyOptimizer
+
+    (others, single), model = alone[::2], torch.nn.Linear(1, 1)
+    assert others == single == group == dist.GroupMember.NON_GROUP_MEMBER
+    assert dist.get_process_group_ranks(others) == [0]
+    assert dist.get_process_group_ranks(single) == [2]
+    assert dist.get_process_group_ranks(group) == [0, 2]
+    assert dist.get_global_rank(group, 1) == 2 and dist.get_group_rank(group, 2) == 1
+    with pytest.raises(ValueError, match="Global rank 1 is not part of group -100"):
+        dist.get_group_rank(group, 1)
+    with pytest.raises(ValueError, match="Group rank 2 is not part of group -100"):
+        dist.get_global_rank(group, 2)
+    for name, use in {
+        "get_process_group_ranks": lambda: dist.get_process_group_ranks(-100),
+        "DistributedDataParallel": lambda: torch.nn.parallel.DistributedDataParallel(
+            model, process_group=group
+        ),
+        "ZeroRedundancyOptimizer": lambda: ZeroRedundancyOptimizer(
+            model.parameters(), torch.optim.SGD, group, lr=1.0
+        ),
+        "PeriodicModelAverager": lambda: averagers.PeriodicModelAverager(2, process_group=group),
+        "PipelineStage": lambda: pipelining.PipelineStage(model, 0, 2, "cpu", group=group),
+        "FullyShardedDataParallel": lambda: dist.fsdp.FullyShardedDataParallel(model, group),
+    }.items():
+        with pytest.raises(ValueError, match=f"{name}: this rank is not in the group"):
+            use()
 
 
 def objects(torch, dist, rank, size):

@@ -99,12 +99,16 @@ dist.destroy_process_group()
     ],
 )
 def test_wrong_urls(monkeypatch, url, more, kind, text):
+    import flambeau.distributed as dist
     from flambeau.distributed.rendezvous import rendezvous
 
     for name in "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT":
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(kind, match=text):
         next(rendezvous(url, **more))
+    if url == "there://":
+        with pytest.raises(kind, match=text):
+            dist.init_process_group("gloo", url)
 
 
 def test_the_first_rank_keeps_the_store(tmp_path):

@@ -189,6 +189,8 @@ def on_each_rank(rank, size):
         refusal = ""
     except NotImplementedError as error:
         refusal = str(error)
+    with pytest.raises(TypeError, match="an iterable of Tensors, but got torch.FloatTensor"):
+        ZeroRedundancyOptimizer(net[0].weight, kind, lr=1.0)
     found = {
         "equal": equal,
         "states": states(torch, rank, dist),

@@ -83,6 +83,16 @@ class GroupMember(metaclass=_Member):
     NON_GROUP_MEMBER = -100
 
 
+class Outside(int):
+    """What `new_group` returns on a rank that is not in the group: NON_GROUP_MEMBER, by value,
+    which knows the ranks that are."""
+
+    def __new__(cls, ranks):
+        self = super().__new__(cls, GroupMember.NON_GROUP_MEMBER)
+        self._ranks = list(ranks)
+        return self
+
+
 class _Groups:
     """All groups of this process, and the default one as `group.WORLD`."""
 
@@ -117,7 +127,7 @@ def world():
 
 def is_no_member(asked):
     """Whether this rank got no group from `new_group`."""
-    return asked is not None and asked.__class__ is int and asked == GroupMember.NON_GROUP_MEMBER
+    return isinstance(asked, int) and asked == GroupMember.NON_GROUP_MEMBER
 
 
 def group_of(asked, what):
@@ -135,6 +145,13 @@ def group_of(asked, what):
         f"Process group {asked} is not initialized in the world group map. Please initialize the "
         "group first."
     )
+
+
+def member_of(asked, what):
+    """The group asked for, or the default one; an error on a rank outside."""
+    if is_no_member(asked):
+        raise ValueError(f"{what}: this rank is not in the group; call it on its members")
+    return group_of(asked, what)
 
 
 def root_of(group, global_rank, group_rank, default=None):
@@ -212,25 +229,31 @@ def get_backend_config(group=None):
     )
 
 
+def _ranks_in(group, what):
+    """The ranks of a group, which need not have this one."""
+    known = isinstance(group, Outside) and _groups.world is not None
+    return group._ranks if known else member_of(group, what)._ranks
+
+
 def get_process_group_ranks(group):
     """The ranks of a group, as ranks of the job."""
-    return list(group_of(group, "get_process_group_ranks")._ranks)
+    return list(_ranks_in(group, "get_process_group_ranks"))
 
 
 def get_group_rank(group, global_rank):
     """The rank in `group` of a rank of the job."""
-    found = group_of(group, "get_group_rank")
-    if found is None or global_rank not in found._ranks:
+    ranks = _ranks_in(group, "get_group_rank")
+    if global_rank not in ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
-    return found._ranks.index(global_rank)
+    return ranks.index(global_rank)
 
 
 def get_global_rank(group, group_rank):
     """The rank in the job of a rank of `group`."""
-    found = group_of(group, "get_global_rank")
-    if found is None or not 0 <= group_rank < found._size:
+    ranks = _ranks_in(group, "get_global_rank")
+    if not 0 <= group_rank < len(ranks):
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
-    return found._ranks[group_rank]
+    return ranks[group_rank]
 
 
 def get_pg_count():

@@ -19,7 +19,7 @@ from ._interrupt import hear
 from ._meeting import met
 from ._place import tell_place
 from ._reach import is_loopback, means_loopback, warn_of_no_key
-from .rendezvous import own_schemes, rendezvous
+from .rendezvous import own_schemes, rendezvous, way_of
 
 
 def _host_of(store):
@@ -94,6 +94,8 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
     limit, device = seconds(timeout), _bound(device_id)
     if given == "mpi":
         _mpi.look_beside_python()
+    if init_method is not None:
+        way_of(init_method)
     if (init_method or "").partition("://")[0] in own_schemes:
         store, rank, world_size = next(rendezvous(init_method, rank, world_size, timeout=timeout))
         store.set_timeout(timeout)

@@ -4,11 +4,11 @@ the members of a group find each other by it."""
 from .._gen import api
 from ._group import (
     GroupMember,
+    Outside,
     ProcessGroup,
     _groups,
     default_timeout,
-    group_of,
-    is_no_member,
+    member_of,
     seconds,
     world,
 )
@@ -52,7 +52,7 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None,
     name = _next_name(ranks, use_local_synchronization)
     is_member = whole._rank in ranks
     if use_local_synchronization and not is_member:
-        return GroupMember.NON_GROUP_MEMBER
+        return Outside(ranks)
     asked = whole._backend if backend is None else str(backend).lower()
     given = "" if asked == "undefined" else asked
     making = timeout
@@ -62,7 +62,7 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None,
     options = ranks, given, f"group-{name}", seconds(making)
     handle = met(api.group_split, whole._handle, *options)
     if not is_member:
-        return GroupMember.NON_GROUP_MEMBER
+        return Outside(ranks)
     api.group_set_timeout(handle, seconds(timeout))
     made = _groups.others[name] = ProcessGroup(
         handle, asked, name, timeout, whole._trusted, group_desc or "undefined", device_id
@@ -93,18 +93,10 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=
     return own, made
 
 
-def _of_members(group, what):
-    if is_no_member(group):
-        raise ValueError(
-            f"{what}: this rank is not in the group that is to be divided; call it on its members"
-        )
-    return group_of(group, what)
-
-
 def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_options=None,
                   group_desc=None):  # fmt: skip
     """Groups of `group_size` ranks that follow one another; by default the GPUs of a machine."""
-    whole = _of_members(group, "new_subgroups")
+    whole = member_of(group, "new_subgroups")
     if group_size is None:
         from .. import cuda
 
@@ -129,7 +121,7 @@ def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None,
                 backend=None):  # fmt: skip
     """This rank's of several groups, given by lists of ranks of `parent_pg`, all of whose ranks
     call it."""
-    parent = _of_members(parent_pg, "split_group")
+    parent = member_of(parent_pg, "split_group")
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     timeout = parent._timeout if timeout is None else timeout

@@ -13,7 +13,7 @@ from .. import cpu, cuda
 from .._tensor import Tensor
 from .._torch import int32, tensor
 from ._collectives import all_reduce
-from ._group import GroupMember, get_process_group_ranks, world
+from ._group import get_process_group_ranks, is_no_member, world
 from ._ops import ReduceOp
 from ._start import after_leaving, init_process_group, is_initialized
 from ._subgroups import new_group
@@ -115,7 +115,7 @@ class DeviceMesh:
         for line in _lines(self._shape, self._ranks, dims):
             whole = line == list(range(job.size()))
             made = job if whole else new_group(line, sort_ranks=False)
-            own = own if made is GroupMember.NON_GROUP_MEMBER else made
+            own = own if is_no_member(made) else made
         return own
 
     @classmethod

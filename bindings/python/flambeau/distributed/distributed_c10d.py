@@ -5,7 +5,7 @@ from .. import distributed as _package
 from .._gen import api
 from ._coalesced import _coalescing_manager
 from ._group import _NCCL_TIMEOUT as default_pg_nccl_timeout
-from ._group import _groups, group_of, set_timeout, world
+from ._group import _groups, member_of, set_timeout, world
 from ._ops import _make_nccl_premul_sum
 from ._stores import Store
 
@@ -34,7 +34,7 @@ def _get_pg_default_device(group=None):
     """Where tensors are that the group moves."""
     from ._sealed import carrier
 
-    return carrier(group_of(group, "_get_pg_default_device"))
+    return carrier(member_of(group, "_get_pg_default_device"))
 
 
 def _resolve_process_group(group_name):

@@ -40,9 +40,15 @@ def rendezvous(url, rank=-1, world_size=-1, **kwargs):
                 f"The url: {url} has node-specific arguments(rank, world_size) already."
             )
         url = urlunparse(parts._replace(query=urlencode(query | given)))
-    if parts.scheme not in _ways:
-        raise RuntimeError(f"No rendezvous handler for {parts.scheme}://")
-    return _ways[parts.scheme](url, **kwargs)
+    return way_of(url)(url, **kwargs)
+
+
+def way_of(url):
+    """What answers for URLs of that scheme; an error where nothing does."""
+    scheme = urlparse(url).scheme
+    if scheme not in _ways:
+        raise RuntimeError(f"No rendezvous handler for {scheme}://")
+    return _ways[scheme]
 
 
 def _numbers(way, url, environment):

@@ -4,7 +4,7 @@ a DistributedDataParallel of its parameters, in hooks around its forward, made a
 from ..._types import device as device_type
 from ...nn.modules.module import Module
 from ...nn.parallel import DistributedDataParallel
-from .._group import group_of
+from .._group import member_of
 from ..fsdp._state import state_of
 
 _classes = {}  # class of a module -> the same that is a DDP
@@ -93,7 +93,7 @@ def replicate(module, ignored_modules=None, **kwargs):
         raise NotImplementedError(
             "replicate: mixed_precision is unsupported; DistributedDataParallel takes it"
         )
-    group_of(kwargs.get("process_group"), "replicate")
+    member_of(kwargs.get("process_group"), "replicate")
     state = _State(module, list(ignored_modules or ()), _options(kwargs))
     module.__dict__["_replicate_state"] = state
     cls = type(module)

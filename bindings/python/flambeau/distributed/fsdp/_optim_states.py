@@ -8,7 +8,7 @@ import enum
 from ..._deprecated import warn
 from ..._tensor import Tensor
 from ...autograd import no_grad
-from .._group import group_of
+from .._group import member_of
 from .._objects import broadcast_object_list
 from ..tensor._distribute import distribute_tensor
 from ..tensor._dtensor import DTensor
@@ -59,7 +59,7 @@ def warn_of_old(old, new):
 @no_grad()
 def given(model, optim, state=None, full=True, rank0_only=False, on_host=True, group=None):
     """The state dict by names; with `rank0_only` empty on the other ranks of the group."""
-    dropped = rank0_only and group_of(group, "optim_state_dict").rank() > 0
+    dropped = rank0_only and member_of(group, "optim_state_dict").rank() > 0
 
     def changed(value):
         if not isinstance(value, Tensor):

@@ -12,7 +12,7 @@ from ...autograd import no_grad
 from ...nn.modules.module import Module
 from ...nn.utils.clip_grad import clip_grad_norm_
 from .._collectives import all_gather, broadcast
-from .._group import get_process_group_ranks, group_of, world
+from .._group import get_process_group_ranks, member_of, world
 from .._sealed import carrier
 from .._subgroups import new_group
 from ..device_mesh import DeviceMesh, init_device_mesh
@@ -217,13 +217,13 @@ def _mesh(strategy, group, mesh, module, device_id):
             "group of the copies), or neither: then the ranks of a machine have the parts"
         )
     if strategy is _WHOLE:
-        whole = group_of(group, "FullyShardedDataParallel") if mesh is None else mesh.get_group()
+        whole = member_of(group, "FullyShardedDataParallel") if mesh is None else mesh.get_group()
         alone = new_group([world().rank()], use_local_synchronization=True)
         lines = [[rank] for rank in get_process_group_ranks(whole)]
         return DeviceMesh.from_group([whole, alone], kind, lines, mesh_dim_names=_NAMES)
     if mesh is not None:
         return mesh
-    return DeviceMesh.from_group(group_of(group, "FullyShardedDataParallel"), kind)
+    return DeviceMesh.from_group(member_of(group, "FullyShardedDataParallel"), kind)
 
 
 def _of_machines(strategy, kind):

@@ -5,7 +5,7 @@ from ..._gen import api
 from ..._tensor import Tensor
 from ...amp.grad_scaler import GradScaler, _params
 from .._collectives import all_reduce
-from .._group import group_of
+from .._group import member_of
 from .._ops import ReduceOp
 
 __all__ = ["ShardedGradScaler"]
@@ -28,7 +28,7 @@ class ShardedGradScaler(GradScaler):
         return found.to(outputs.dtype) if isinstance(outputs, Tensor) else found
 
     def _agree(self, optimizer):
-        group = group_of(self.process_group, "ShardedGradScaler")
+        group = member_of(self.process_group, "ShardedGradScaler")
         for device in dict.fromkeys(p.device for p in _params(optimizer)):
             found = api.grad_scaler_found_inf(self._scaler, id(optimizer), device)
             all_reduce(found, ReduceOp.MAX, group)

@@ -11,7 +11,7 @@ from ..._tensor import Tensor
 from ..._torch import cat
 from ...autograd import enable_grad, no_grad
 from ...optim.optimizer import Optimizer
-from .._group import group_of
+from .._group import member_of
 from .._objects import gather_object
 from .._place import tell_place
 from ..algorithms.join import Join, Joinable, JoinHook
@@ -38,14 +38,17 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                 "ZeroRedundancyOptimizer: overlap_with_ddp=True is unsupported; call step() after "
                 "backward()"
             )
-        self._group = group_of(process_group, "ZeroRedundancyOptimizer")
-        if self._group is None:
-            raise ValueError("ZeroRedundancyOptimizer: this rank is not in process_group")
+        self._group = member_of(process_group, "ZeroRedundancyOptimizer")
         self.process_group = self._group
         self.rank, self.world_size = self._group.rank(), self._group.size()
         self._class, self._as_view = optimizer_class, parameters_as_bucket_view
         self.optim, self._gathered = None, []
-        params = [params] if isinstance(params, Tensor) else list(params)
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "`params` argument should be an iterable of Tensors, but got "
+                f"{params.type()}; give a list with it"
+            )
+        params = list(params)
         if not params:
             raise ValueError("ZeroRedundancyOptimizer got an empty parameter list")
         Optimizer.__init__(self, params, defaults)

@@ -7,6 +7,7 @@ import inspect
 from ... import distributed as dist
 from ..._gen import api
 from ..._torch import bfloat16, float16, is_grad_enabled
+from ...distributed._group import member_of
 from ...distributed._place import tell_place
 from ...distributed.algorithms.join import Join, Joinable
 from ...futures import Future
@@ -39,8 +40,8 @@ class DistributedDataParallel(Module, Joinable):
         _refuse(more)
         if device_mesh is not None:
             process_group, self.device_mesh = _group_of(device_mesh, process_group), device_mesh
-        self.process_group = dist.group.WORLD if process_group is None else process_group
-        self._ranks = dist.get_world_size(process_group)  # says it where there is no group
+        self.process_group = member_of(process_group, "DistributedDataParallel")
+        self._ranks = self.process_group.size()
         self.parameters_to_ignore = set(getattr(module, _IGNORED, ()))
         mine = [(n, p) for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
         _check_whole(mine)

@@ -4,7 +4,7 @@ their own ways between."""
 import abc
 
 from ...._deprecated import warn
-from ..._group import group_of
+from ..._group import member_of
 from .utils import average_parameters_or_parameter_groups
 
 __all__ = ["ModelAverager", "PeriodicModelAverager"]
@@ -21,7 +21,7 @@ class ModelAverager(abc.ABC):
     """Which ranks, and how many steps there were."""
 
     def __init__(self, process_group=None):
-        self.process_group = group_of(process_group, type(self).__name__)
+        self.process_group = member_of(process_group, type(self).__name__)
         self.step = 0
 
     @abc.abstractmethod
