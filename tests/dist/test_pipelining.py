@@ -112,18 +112,133 @@ def refused(torch, rank, size):
         pipelining.Schedule1F1B(stage, size - 1)
     with pytest.raises(ValueError, match=f"Stage index 5 is out of range of {size}"):
         pipelining.PipelineStage(stage.submod, 5, size, "cpu")
-    with pytest.raises(NotImplementedError, match="each rank has the one stage of its number"):
-        pipelining.PipelineStage(stage.submod, rank, 2 * size, "cpu")
+    with pytest.raises(NotImplementedError, match="stage i is on rank i modulo their number"):
+        pipelining.PipelineStage(stage.submod, (rank + 1) % size, 2 * size, "cpu")
+    with pytest.raises(RuntimeError, match=f"group size {size} cannot be larger than .* stages 1"):
+        pipelining.PipelineStage(stage.submod, 0, 1, "cpu")
     with pytest.raises(NotImplementedError, match="pipeline is unsupported: models are not traced"):
         pipelining.pipeline(stage.submod, (torch.ones(1, 2),))
-    with pytest.raises(NotImplementedError, match="ScheduleInterleaved1F1B is unsupported"):
-        get_schedule_class("Interleaved1F1B")(stage, 3)
+    with pytest.raises(NotImplementedError, match="ScheduleZBVZeroBubble is unsupported"):
+        get_schedule_class("ZBVZeroBubble")([stage], 3)
+    with pytest.raises(ValueError, match="Unknown schedule name 'zigzag'. .* 1F1B, GPipe, Inter"):
+        get_schedule_class("zigzag")
+    half = pipelining.PipelineStage(stage.submod, rank, 2 * size, "cpu")
+    with pytest.raises(ValueError, match=f"one stage on each rank, but there are {2 * size}"):
+        pipelining.ScheduleGPipe(half, 3)
+    with pytest.raises(ValueError, match=rf"has the stages .{rank}, {rank + size}. .* got .{rank}"):
+        pipelining.ScheduleLoopedBFS([half], 3)
+    with pytest.raises(TypeError, match="stages must be a list of stages, got a PipelineStage"):
+        pipelining.ScheduleInterleaved1F1B(half, 3)
+    with pytest.raises(ValueError, match=r"multiple of the number of rounds \(2\), but got"):
+        pipelining.ScheduleInterleaved1F1B([stage], 2 * size + 1)
     return [get_schedule_class("1f1b") is pipelining.Schedule1F1B]
 
 
 def test_stages_train_as_the_whole_model():
     for found in ranks.values(train, 3):
         assert found and all(found), found
+
+
+def train_several(rank, size, local):
+    """Several stages on each rank, by both orders; a stage gives an integer beside its output."""
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.distributed import pipelining
+
+    dist.init_process_group("gloo")
+    count, loss_of = size * local, torch.nn.functional.mse_loss
+    widths = [5, 7, 6, 3, 4, 6, 5][:count] + [2]
+    here = range(rank, count, size)
+
+    def model():
+        torch.manual_seed(0)
+        pairs = zip(widths, widths[1:], strict=False)
+        return two_outputs(torch, [torch.nn.Linear(a, b) for a, b in pairs])
+
+    found = []
+    for kind, parts, mean in (
+        (pipelining.ScheduleInterleaved1F1B, PARTS, True),
+        (pipelining.ScheduleInterleaved1F1B, 1, True),
+        (pipelining.ScheduleInterleaved1F1B, 8, False),
+        (pipelining.ScheduleLoopedBFS, PARTS, True),
+    ):
+        mine, whole = model(), model()
+        stages = [pipelining.PipelineStage(mine[i], i, count, "cpu") for i in here]
+        schedule = kind(stages, parts, loss_fn=loss_of, scale_grads=mean)
+        for step in range(2):
+            generator = torch.Generator().manual_seed(step)
+            x, y = (torch.randn(16, n, generator=generator) for n in (5, 2))
+            given, more = ([x] if rank == 0 else []), {"target": y} if rank == size - 1 else {}
+            losses = []
+            out = schedule.step(*given, losses=losses, **more)
+            wanted = whole[0](x)
+            for module in whole[1:]:
+                wanted = module(*wanted) if isinstance(wanted, tuple) else module(wanted)
+            loss = loss_of(wanted, y)
+            (loss if mean else loss * parts).backward()
+            for i in here:
+                pairs = zip(mine[i].parameters(), whole[i].parameters(), strict=True)
+                found += [torch.allclose(a.grad, b.grad, atol=1e-6) for a, b in pairs]
+            outs = [out, schedule.eval(*given, **more)]
+            if rank == size - 1:
+                found += [torch.allclose(o, wanted, atol=1e-6) for o in outs]
+                found.append(abs(sum(losses).item() / parts - loss.item()) < 1e-6)
+            else:
+                found.append(outs == [None, None] and losses == [])
+            found += [not stage._kept and not stage._gradients for stage in stages]
+            for module in mine + whole:
+                module.zero_grad()
+    dist.destroy_process_group()
+    return found
+
+
+@pytest.mark.parametrize(("size", "local"), [(1, 3), (2, 3), (3, 2)])
+def test_several_stages_on_each_rank_train_as_the_whole_model(size, local):
+    for found in ranks.values(train_several, size, local):
+        assert found and all(found), found
+
+
+@pytest.mark.parametrize("name", ["ScheduleInterleaved1F1B", "ScheduleLoopedBFS"])
+def test_orders_of_ranks_fit_together(name):
+    """Each part passes each stage once each way, and no rank waits for one that waits for it."""
+    from flambeau.distributed import pipelining
+    from flambeau.distributed.pipelining._several import rounds
+
+    for size, local, parts in [(1, 1, 1), (1, 3, 4), (2, 2, 4), (4, 2, 10), (4, 3, 3), (3, 2, 9)]:
+        orders = []
+        for rank in range(size):
+            stages = [
+                _Stage(stage_index=i, num_stages=size * local, group_rank=rank, group_size=size,
+                       is_last=i == size * local - 1)
+                for i in range(rank, size * local, size)
+            ]  # fmt: skip
+            schedule = getattr(pipelining, name)(stages, parts)
+            orders.append(schedule._order_of(rank))
+            assert [len(order) for order in orders] == [2 * local * parts] * len(orders)
+        found = rounds(orders)
+        made = [action for actions in found for action in actions]
+        all_of_them = {(k, s, p) for k in "FB" for s in range(size * local) for p in range(parts)}
+        assert len(made) == len(set(made)) and set(made) == all_of_them
+        if name == "ScheduleInterleaved1F1B" and size > 1 and parts % size == 0:
+            # Breadth-first keeps all parts of all stages, depth-first fewer.
+            assert _most_kept(orders[-1]) <= (local - 1) * size + 1 < local * parts
+    with pytest.raises(RuntimeError, match="orders of the ranks wait for each other"):
+        rounds([[("B", 0, 0), ("F", 0, 0)], [("F", 1, 0), ("B", 1, 0)]])
+
+
+class _Stage:
+    """What a schedule asks of a stage before its first step."""
+
+    def __init__(self, **about):
+        vars(self).update(about)
+
+
+def _most_kept(order):
+    kept = most = 0
+    for kind, *_ in order:
+        kept += 1 if kind == "F" else -1
+        most = max(most, kept)
+    return most
 
 
 def trees(torch):
@@ -242,7 +357,7 @@ def held(rank, size):
     import flambeau as torch
     import flambeau.distributed as dist
     from flambeau.distributed import pipelining
-    from flambeau.distributed.pipelining import schedules
+    from flambeau.distributed.pipelining import _schedule
 
     dist.init_process_group("gloo")
     made, sent, most = [], [], {"made": 0, "sent": 0}
@@ -258,14 +373,14 @@ def held(rank, size):
             made.append(weakref.ref(out))
             return out
 
-    begin = schedules.batch_isend_irecv
+    begin = _schedule.batch_isend_irecv
 
     def noting(transfers):
         note("sent", sent)
         sent.extend(weakref.ref(t.tensor) for t in transfers if t.op is dist.isend)
         return begin(transfers)
 
-    schedules.batch_isend_irecv = noting
+    _schedule.batch_isend_irecv = noting
     found = {}
     for kind in (pipelining.ScheduleGPipe, pipelining.Schedule1F1B):
         stage = pipelining.PipelineStage(Noting(4, 4), rank, size, "cpu")
@@ -318,16 +433,51 @@ def test_parts_are_cut_and_joined_in_trees():
         microbatch.parts_of([create_block_mask(causal, 4, None, 128, 128, device="cpu")], 2)
 
 
+def test_specs_say_how_parts_are_cut_and_joined():
+    import flambeau as torch
+    from flambeau.distributed.pipelining.microbatch import (
+        TensorChunkSpec,
+        _CustomReducer,
+        _Replicate,
+        merge_chunks,
+        split_args_kwargs_into_chunks,
+    )
+
+    x = torch.arange(8).reshape(2, 4)
+    args, kwargs = split_args_kwargs_into_chunks(
+        (x, x), {"a": x, "n": 3}, 2,
+        (TensorChunkSpec(1), _Replicate), {"a": TensorChunkSpec(-1), "n": _Replicate()},
+    )  # fmt: skip
+    for i, cut in enumerate(x.chunk(2, 1)):
+        assert args[i][0].tolist() == kwargs[i]["a"].tolist() == cut.tolist()
+        assert args[i][1] is x and kwargs[i]["n"] == 3
+    outs = [{"out": arg[0], "sum": arg[0].sum(), "same": 7} for arg in args]
+    spec = {"out": TensorChunkSpec(1), "sum": _CustomReducer(0, lambda a, b: a + b), "same": None}
+    joined = merge_chunks(outs, spec)
+    assert joined["out"].tolist() == x.tolist() and joined["same"] == 7
+    assert joined["sum"].item() == x.sum().item()
+    with pytest.raises(ValueError, match="values of parts differ: .7, 8."):
+        merge_chunks([7, 8], "the same")
+    with pytest.raises(ValueError, match="did not match chunk spec"):
+        merge_chunks(outs, (TensorChunkSpec(0),))
+    with pytest.raises(ValueError, match="type int cannot be cut as TensorChunkSpec.0. says"):
+        split_args_kwargs_into_chunks((3,), None, 2, TensorChunkSpec.from_tuple((0,)))
+    with pytest.raises(ValueError, match="2 values, but 1 specs"):
+        split_args_kwargs_into_chunks((x, x), None, 2, TensorChunkSpec.from_tuple((0,)))
+    with pytest.raises(ValueError, match="into 3 equal parts along its dimension 1"):
+        split_args_kwargs_into_chunks((), {"a": x}, 3, None, TensorChunkSpec.from_dict({"a": 1}))
+    assert str(TensorChunkSpec(2)) == "TensorChunkSpec(2)"
+
+
 def test_names_of_torch_are_refused_by_name():
     from flambeau.distributed import pipelining
-    from flambeau.distributed.pipelining import microbatch, stage
+    from flambeau.distributed.pipelining import stage
 
     assert stage.PipelineStageInfo is pipelining.PipelineStageInfo
     for refused, given in (
         (pipelining.PipelineStageInfo, {"stage_index": 0, "microbatch_index": 0}),
         (pipelining.build_stage, {}),
-        (microbatch.TensorChunkSpec, {"split_dim": 0}),
-        (microbatch.TensorChunkSpec.from_tuple, {"chunk_dims": (0,)}),
+        (pipelining.ScheduleDualPipeV, {}),
     ):
         with pytest.raises(NotImplementedError, match=f"{refused.__name__} is unsupported"):
             refused(**given)

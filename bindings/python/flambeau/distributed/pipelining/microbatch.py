@@ -1,61 +1,100 @@
-"""Batches in parts: tensors are cut along their first dimension wherever they stand in tuples,
-lists and dicts, everything else goes to each part; and outputs of parts joined again, in the same
-trees. What holds a batch and cannot be cut is refused: whole, it would be another part's as
-well."""
+"""Batches in parts: tensors are cut along their first dimension, or the one that a spec says,
+wherever they stand in tuples, lists and dicts, everything else goes to each part; and outputs of
+parts joined again, in the same trees. What holds a batch and cannot be cut is refused: whole, it
+would be another part's as well."""
 
-from ... import _refused
 from ..._tensor import Tensor
 from ..._torch import cat
 from ...nn.attention.block_mask import BlockMask
-from ...utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+from ...utils._pytree import tree_flatten, tree_map, tree_map_only, tree_unflatten
 
 __all__ = ["TensorChunkSpec", "merge_chunks", "split_args_kwargs_into_chunks"]
 
-_SPEC = "microbatch.TensorChunkSpec"
-_REFUSED = (
-    "torch.distributed.pipelining",
-    "tensors are cut along their first dimension; give step() parts that the program has cut as "
-    "arg_mbs, kwarg_mbs and target_mbs",
-)
-TensorChunkSpec = _refused.kind(_REFUSED[0], "TensorChunkSpec", _REFUSED[1])
-for _name in ("from_tuple", "from_dict"):
-    _made = _refused.function(_REFUSED[0], f"{_SPEC}.{_name}", _REFUSED[1])
-    setattr(TensorChunkSpec, _name, staticmethod(_made))
+
+class TensorChunkSpec:
+    """A tensor is cut along `split_dim`."""
+
+    def __init__(self, split_dim):
+        self.split_dim = split_dim
+
+    def __repr__(self):
+        return f"{type(self).__module__}.{type(self).__name__}({self.split_dim})"
+
+    def __str__(self):
+        return f"TensorChunkSpec({self.split_dim})"
+
+    @staticmethod
+    def from_tuple(chunk_dims):
+        """Specs of positional arguments, by their dimensions."""
+        return tree_map(TensorChunkSpec, chunk_dims)
+
+    @staticmethod
+    def from_dict(chunk_dims):
+        """Specs of named arguments, by their dimensions."""
+        return tree_map(TensorChunkSpec, chunk_dims)
 
 
-def parts_of(tree, chunks):
-    """A list with one tree for each part."""
+class _Replicate:
+    """Goes to each part as it is."""
+
+
+class _CustomReducer:
+    """Values of parts become one by `reduce_fn(value so far, part's)`, from `init_value` on."""
+
+    def __init__(self, init_value, reduce_fn):
+        self.init_value, self.reduce_fn = init_value, reduce_fn
+
+
+def parts_of(tree, chunks, specs=None):
+    """A list with one tree for each part. `specs`: the same tree of TensorChunkSpec or
+    `_Replicate`."""
     leaves, spec = tree_flatten(tree)
-    columns = [_cut(leaf, chunks) for leaf in leaves]
+    dims = [0] * len(leaves) if specs is None else _dims(leaves, tree_flatten(specs)[0])
+    columns = [_cut(leaf, chunks, dim) for leaf, dim in zip(leaves, dims)]
     return [tree_unflatten([column[i] for column in columns], spec) for i in range(chunks)]
 
 
-def _cut(value, chunks):
+def _dims(leaves, specs):
+    """Along which dimension each value is cut; None where it is not."""
+    if len(specs) != len(leaves):
+        raise ValueError(f"there are {len(leaves)} values, but {len(specs)} specs of how to cut")
+    found = []
+    for leaf, spec in zip(leaves, specs):
+        whole = spec is _Replicate or isinstance(spec, _Replicate)
+        if not whole and not (isinstance(spec, TensorChunkSpec) and isinstance(leaf, Tensor)):
+            kind = type(leaf).__name__
+            raise ValueError(f"a value of type {kind} cannot be cut as {spec} says")
+        found.append(None if whole else spec.split_dim)
+    return found
+
+
+def _cut(value, chunks, dim):
     if isinstance(value, BlockMask) and value.shape[0] > 1:
         raise NotImplementedError(
             f"a BlockMask of {value.shape[0]} batches cannot be cut into parts; create one with "
             "B=None, which goes to each part, or give step() the parts' own in kwarg_mbs"
         )
-    if not isinstance(value, Tensor):
+    if not isinstance(value, Tensor) or dim is None:
         return [value] * chunks
-    if value.dim() == 0 or not value.shape[0] or value.shape[0] % chunks:
+    sizes = value.shape
+    if not -len(sizes) <= dim < len(sizes) or not sizes[dim] or sizes[dim] % chunks:
+        where = f"along its dimension {dim}" if dim else "along its first dimension"
         raise ValueError(
-            f"a batch of shape {list(value.shape)} cannot be cut into {chunks} equal parts along "
-            "its first dimension; give n_microbatches by which that can be divided"
+            f"a batch of shape {list(sizes)} cannot be cut into {chunks} equal parts {where}; give "
+            "n_microbatches by which that can be divided"
         )
-    return list(value.chunk(chunks))
+    return list(value.chunk(chunks, dim))
 
 
 def split_args_kwargs_into_chunks(args, kwargs, chunks, args_chunk_spec=None,
                                   kwargs_chunk_spec=None):  # fmt: skip
     """Lists of the parts' positional and named arguments."""
-    if args_chunk_spec is not None or kwargs_chunk_spec is not None:
-        raise NotImplementedError(
-            "split_args_kwargs_into_chunks: chunk specs are unsupported; tensors are cut along "
-            "their first dimension, other values go to each part"
-        )
-    parts = parts_of((tuple(args), dict(kwargs or {})), chunks)
-    return [positional for positional, _ in parts], [named for _, named in parts]
+    if args_chunk_spec is not None:
+        args_chunk_spec = tuple(args_chunk_spec)
+    return (
+        parts_of(tuple(args), chunks, args_chunk_spec if args else None),
+        parts_of(dict(kwargs or {}), chunks, kwargs_chunk_spec if kwargs else None),
+    )
 
 
 def given_parts(chunks, arg_mbs, kwarg_mbs, target_mbs):
@@ -79,25 +118,41 @@ def given_parts(chunks, arg_mbs, kwarg_mbs, target_mbs):
 
 
 def merge_chunks(chunks, chunk_spec=None):
-    """Outputs of parts, trees of tensors that are alike, as one."""
-    if chunk_spec is not None:
-        raise NotImplementedError("merge_chunks: chunk specs are unsupported; outputs are joined "
-                                  "along their first dimension")  # fmt: skip
+    """Outputs of parts, trees that are alike, as one: joined along their first dimension, or as a
+    tree of TensorChunkSpec and `_CustomReducer` says; under another spec the parts' are equal."""
     flat = [tree_flatten(chunk) for chunk in chunks]
     spec = flat[0][1]
-    for i, (leaves, other) in enumerate(flat):
+    for i, (_, other) in enumerate(flat):
         if other != spec:
             raise ValueError(f"merge_chunks: part {i} is {other}, and part 0 is {spec}")
-        for leaf in leaves:
-            if not isinstance(leaf, Tensor):
-                raise TypeError(
-                    f"merge_chunks: an output of type {type(leaf).__name__} cannot be joined; "
-                    "return tensors, or tuples, lists and dicts of them, or call step() with "
-                    "return_outputs=False"
-                )
-    return tree_unflatten(
-        [cat(list(column)) for column in zip(*(leaves for leaves, _ in flat), strict=True)], spec
-    )
+    columns = list(zip(*(leaves for leaves, _ in flat), strict=True))
+    ways = [TensorChunkSpec(0)] * len(columns)
+    if chunk_spec is not None:
+        ways = tree_flatten(chunk_spec)[0]
+    if len(ways) != len(columns):
+        raise ValueError(f"Chunk {chunks[0]} did not match chunk spec {chunk_spec}")
+    return tree_unflatten([_joined(column, way) for column, way in zip(columns, ways)], spec)
+
+
+def _joined(column, way):
+    """One value of those of the parts."""
+    if isinstance(way, _CustomReducer):
+        found = way.init_value
+        for value in column:
+            found = way.reduce_fn(found, value)
+        return found
+    if not isinstance(way, TensorChunkSpec):
+        if any(value is not column[0] and value != column[0] for value in column):
+            raise ValueError(f"merge_chunks: values of parts differ: {list(column)}")
+        return column[0]
+    for value in column:
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"merge_chunks: an output of type {type(value).__name__} cannot be joined; return "
+                "tensors, or tuples, lists and dicts of them, or call step() with "
+                "return_outputs=False"
+            )
+    return cat(list(column), way.split_dim)
 
 
 def detached(tree):

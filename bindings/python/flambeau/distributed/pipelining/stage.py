@@ -8,7 +8,7 @@ from ..._tensor import Tensor
 from ..._torch import empty, zeros_like
 from ..._types import device as device_type
 from ...autograd import backward, enable_grad, no_grad
-from .._group import group_of
+from .._group import member_of
 from .._objects import recv_object_list, send_object_list
 from .._pairs import P2POp, irecv, isend
 
@@ -29,14 +29,14 @@ class Told:
 
 
 class PipelineStage:
-    """Stage `stage_index` of `num_stages`, which is rank `stage_index` of the group. The module's
-    inputs are the stage's before, and its outputs a tensor or a tuple of them. Examples of inputs,
-    outputs and gradients are not needed: each stage tells the next what it sends."""
+    """Stage `stage_index` of `num_stages`, which are dealt to the ranks of the group by turns. The
+    module's inputs are the outputs of the stage before, a tensor or a tuple of them. Examples of
+    inputs, outputs and gradients are not needed: each stage tells the next what it sends."""
 
     def __init__(self, submodule, stage_index, num_stages, device, input_args=None,
                  output_args=None, output_grads=None, input_grads=None, group=None,
                  dw_builder=None, get_mesh=None):  # fmt: skip
-        self.group = group_of(group, "PipelineStage")
+        self.group = member_of(group, "PipelineStage")
         for name, given in (("dw_builder", dw_builder), ("get_mesh", get_mesh)):
             if given is not None:
                 raise NotImplementedError(
@@ -45,10 +45,16 @@ class PipelineStage:
                 )
         if not 0 <= stage_index < num_stages:
             raise ValueError(f"Stage index {stage_index} is out of range of {num_stages}")
-        if num_stages != self.group.size() or stage_index != self.group.rank():
+        self.group_rank, self.group_size = self.group.rank(), self.group.size()
+        if self.group_size > num_stages:
+            raise RuntimeError(
+                f"Pipeline group size {self.group_size} cannot be larger than number of stages "
+                f"{num_stages}"
+            )
+        if stage_index % self.group_size != self.group_rank:
             raise NotImplementedError(
-                f"PipelineStage: stage {stage_index} of {num_stages} on rank {self.group.rank()} "
-                f"of {self.group.size()} is unsupported; each rank has the one stage of its number"
+                f"PipelineStage: stage {stage_index} on rank {self.group_rank} of "
+                f"{self.group_size} is unsupported; stage i is on rank i modulo their number"
             )
         self.submod, self.stage_index, self.num_stages = submodule, stage_index, num_stages
         self.device = device_type(device)
@@ -64,7 +70,7 @@ class PipelineStage:
             return []
         if told.came is None:
             given = [None]
-            recv_object_list(given, group=self.group, group_src=self.stage_index - 1)
+            recv_object_list(given, group=self.group, group_src=self._rank_of(-1))
             told.came = given[0]
         kinds = told.came
         inputs = [empty(*shape, dtype=kind, device=self.device) for shape, kind, _ in kinds]
@@ -78,7 +84,7 @@ class PipelineStage:
         outputs = (self._kept[index] if training else self._kept.pop(index))[1]
         kinds = [(tuple(t.shape), t.dtype, t.requires_grad) for t in outputs]
         if told.went is None:
-            send_object_list([kinds], group=self.group, group_dst=self.stage_index + 1)
+            send_object_list([kinds], group=self.group, group_dst=self._rank_of(1))
             told.went = kinds
         if kinds != told.went:
             raise ValueError(
@@ -106,8 +112,30 @@ class PipelineStage:
         return self._all(isend, [t.contiguous() for t in given], -1)
 
     def _all(self, op, tensors, step):
-        peer = self.stage_index + step
+        peer = self._rank_of(step)
         return [P2POp(op, t, group=self.group, group_peer=peer) for t in tensors]
+
+    def _rank_of(self, step):
+        return (self.stage_index + step) % self.group_size
+
+    # ---- the same without transfers, where the stage beside it is on this rank too
+
+    def made(self, forward, index, training):
+        """What the stage has made of a part: outputs, or gradients of its inputs. A part is done
+        with after its last pass."""
+        if forward:
+            return (self._kept[index] if training else self._kept.pop(index))[1]
+        return [t.grad for t in self._kept.pop(index)[0] if t.requires_grad]
+
+    def take(self, forward, index, made):
+        """Takes that as inputs, or as gradients of the outputs."""
+        if forward:
+            inputs = [t.detach().requires_grad_(t.requires_grad) for t in made]
+            self._kept[index] = inputs, ()
+        else:
+            needed = [t for t in self._kept[index][1] if t.requires_grad]
+            given = [zeros_like(t) if g is None else g for t, g in zip(needed, made)]
+            self._gradients[index] = given
 
     # ---- computing
 
