@@ -166,6 +166,54 @@ def test_a_grid_of_pieces(tmp_path):
     refused("overlap", save, tmp_path, {"w": pieces(whole.clone(), (90, 60), *cells)})
 
 
+def test_what_an_index_means():
+    from flambeau.distributed.checkpoint.metadata import MetadataIndex
+    from flambeau.distributed.checkpoint.utils import find_state_dict_object, find_tensor_shard
+
+    plain, local = torch.ones(2, 3), torch.arange(6).reshape(3, 2)
+    two = pieces(local, (5, 2), ((0, 0), (0, 0), (1, 2)), ((3, 0), (1, 0), (2, 2)))
+    one = pieces(local.clone(), (5, 2), ((2, 0), (0, 0), (3, 2)))
+    state = {"plain": plain, "two": two, "one": one, "n": 7}
+
+    def find(name, *where):
+        return find_state_dict_object(state, MetadataIndex(name, *where))
+
+    assert find("n") == 7 and find("plain") is plain and find("plain", (0, 0)) is plain
+    assert find("two", (0, 0)).tolist() == [[0, 1]]
+    assert find("two", (3, 0), 1).tolist() == [[2, 3], [4, 5]]
+    assert find("one").tolist() == local.tolist() == find("one", (2, 0), 9).tolist()
+    find("one").zero_()
+    assert not one.any()  # it is the tensor's own memory
+    for name, where, text in (
+        ("gone", (), "Could not find FQN: 'gone'"),
+        ("n", ((0,),), "FQN: 'n' has no piece at the offset"),
+        ("plain", ((1, 0),), "FQN: 'plain' has no piece at the offset"),
+        ("two", ((1, 0),), "FQN: 'two' has no piece at the offset"),
+        ("two", (), "two has 2 pieces on this rank: the index needs the offset of one"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            find(name, *where)
+    assert find_tensor_shard(plain, MetadataIndex("any")) is plain
+
+
+def test_what_two_pieces_share():
+    from flambeau.distributed.checkpoint import ChunkStorageMetadata, resharding
+
+    def share(saved, wanted):
+        return resharding._check_shard_metadata_pair_overlap(
+            saved, wanted
+        ) and resharding._shards_get_overlap_region_wrt_saved_tensor(saved, wanted)
+
+    chunk = ChunkStorageMetadata
+    saved = chunk((2, 0), (4, 3))
+    assert share(saved, chunk((0, 1), (4, 2))) == [(0, 0, 2, 2), (1, 1, 0, 2)]
+    assert share(saved, saved) == [(0, 0, 0, 4), (1, 0, 0, 3)]
+    assert share(saved, chunk((6, 0), (1, 3))) is False
+    assert share(chunk((), ()), chunk((), ())) == []
+    with pytest.raises(ValueError, match="share no element"):
+        resharding._shards_get_overlap_region_wrt_saved_tensor(saved, chunk((6, 0), (1, 3)))
+
+
 def test_only_what_overlaps_is_read(tmp_path, monkeypatch):
     save(tmp_path, {"w": torch.arange(4e6).reshape(4000, 1000)})  # 16 MB
     taken, real = [], os.preadv

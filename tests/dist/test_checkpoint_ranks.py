@@ -286,6 +286,7 @@ class Sharded:
 
 
 def over_a_mesh(rank, size, folder):
+    from flambeau.distributed.checkpoint.utils import find_state_dict_object
     from flambeau.distributed.tensor import Partial, Replicate, Shard
 
     start(rank, size)
@@ -296,6 +297,8 @@ def over_a_mesh(rank, size, folder):
         "columns": Sharded(full[:, 2 * rank : 2 * rank + 2], (5, 4), mesh, (Shard(1),)),
         "copies": Sharded(full, (5, 4), mesh, (Replicate(),)),
     }
+    index = dcp.metadata.MetadataIndex("rows", (low, 0))
+    assert find_state_dict_object(made, index).tolist() == full[low:high].tolist()
     dcp.save(made, checkpoint_id=folder)
     target = torch.zeros(5, 2)
     other = {"rows": Sharded(target, (5, 4), mesh, (Shard(-1),))}

@@ -320,8 +320,6 @@ def test_what_an_agent_cannot_do_is_refused(tmp_path):
         SimpleElasticAgent()
     with pytest.raises(ValueError, match="'etcd' is not registered.*c10d, static"):
         get_rendezvous_handler(params)
-    with pytest.raises(NotImplementedError, match="next_rendezvous is unsupported"):
-        rdzv.RendezvousHandler(params).next_rendezvous()
     with pytest.raises(AssertionError, match="local_world_size must be more than 0"):
         WorkerSpec("trainer", 0, None, entrypoint=print)
     with pytest.raises(AssertionError, match="give an entrypoint"):

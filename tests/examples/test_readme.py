@@ -106,7 +106,7 @@ def test_what_the_shell_blocks_start_is_there():
 
 
 def test_a_key_is_made_in_one_way():
-    from flambeau.distributed.elastic.agent._environment import HOW_TO_MAKE_A_KEY
+    from flambeau.distributed.elastic._job_key import HOW_TO_MAKE_A_KEY
 
     assert f"\n{HOW_TO_MAKE_A_KEY}\n" in TEXT
     assert re.search(r"^\*\.key$", (ROOT / ".gitignore").read_text(), re.MULTILINE)

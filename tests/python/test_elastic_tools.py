@@ -158,6 +158,25 @@ def test_epochs_in_a_row():
     assert list(CyclingIterator(2, items, start_epoch=3)) == [3, 13]
 
 
+def test_what_a_process_does():
+    import os
+    import subprocess
+    import sys
+
+    from flambeau.distributed.elastic.utils.process_state import (
+        is_uninterruptible_state,
+        read_proc_state,
+    )
+
+    assert read_proc_state(os.getpid()) == "R"
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    assert read_proc_state(ended.pid) == "Z"
+    ended.wait()
+    assert read_proc_state(ended.pid) is None
+    assert [is_uninterruptible_state(s) for s in ("D", "D+", "S", None)] == [True] * 2 + [False] * 2
+
+
 def test_names_of_what_there_is_not():
     import flambeau as torch
 

@@ -36,5 +36,6 @@ _BY_MODULE = {
     "state_dict_saver": "async_save save save_state_dict",
 }
 __all__ = sorted(_by_name(_BY_MODULE))
-_MODULES = " ".join([*_BY_MODULE, "format_utils", "staging", "state_dict", "stateful"])
+_BESIDE = "format_utils resharding staging state_dict stateful utils"
+_MODULES = " ".join([*_BY_MODULE, _BESIDE])
 __getattr__ = _loader(globals(), _BY_MODULE, _MODULES)

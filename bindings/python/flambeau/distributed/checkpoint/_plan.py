@@ -5,6 +5,7 @@ largest boxes first; a value by the first rank that has it."""
 import math
 
 from ..._types import NAMES
+from .resharding import common
 
 
 def described(found):
@@ -62,11 +63,8 @@ def _overlap(boxes):
     begun = []
     for offsets, sizes in sorted(boxes, key=lambda box: box[0][along]):
         begun = [one for one in begun if one[0][along] + one[1][along] > offsets[along]]
-        for other, extent in begun:
-            if all(
-                max(a, b) < min(a + n, b + m) for a, n, b, m in zip(offsets, sizes, other, extent)
-            ):
-                return True
+        if any(common(offsets, sizes, *other) for other in begun):
+            return True
         begun.append((offsets, sizes))
     return False
 

@@ -19,6 +19,7 @@ from ._ranks import Ranks
 from .api import DamagedCheckpoint
 from .default_planner import DefaultLoadPlanner, _EmptyStateDictLoadPlanner, checked
 from .filesystem import FileSystemReader, chosen
+from .resharding import common
 from .stateful import Stateful
 
 __all__ = ["load", "load_state_dict"]
@@ -170,13 +171,9 @@ def read_piece(files, name, entry, wanted):
     """Pairs of a part of the wanted piece's tensor and what is to be there."""
     pairs, missing = [], math.prod(wanted.sizes)
     for stored in entry["pieces"]:
-        start = [max(a, b) for a, b in zip(wanted.offsets, stored["offsets"])]
-        stop = [
-            min(a + n, b + m)
-            for a, n, b, m in zip(wanted.offsets, wanted.sizes, stored["offsets"], stored["sizes"])
-        ]
-        sizes = [b - a for a, b in zip(start, stop)]
-        if all(n > 0 for n in sizes):
+        found = common(wanted.offsets, wanted.sizes, stored["offsets"], stored["sizes"])
+        if found is not None:
+            start, sizes = found
             source = _read_box(files, name, entry["dtype"], stored, start, sizes)
             here = [a - o for a, o in zip(start, wanted.offsets)]
             pairs.append((part(wanted.tensor, here, sizes), source))

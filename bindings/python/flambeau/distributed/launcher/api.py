@@ -11,8 +11,8 @@ import sys
 import uuid
 from dataclasses import dataclass, field
 
+from ..elastic._job_key import job_key
 from ..elastic.agent import Agent
-from ..elastic.agent._environment import job_key
 from ..elastic.multiprocessing import DefaultLogsSpecs
 from ..elastic.multiprocessing.errors import ChildFailedError
 

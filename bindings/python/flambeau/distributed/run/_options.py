@@ -6,7 +6,7 @@ import sys
 from argparse import REMAINDER, ArgumentParser, RawDescriptionHelpFormatter
 
 from ..argparse_util import check_env, env
-from ..elastic.agent._environment import HOW_TO_MAKE_A_KEY
+from ..elastic._job_key import HOW_TO_MAKE_A_KEY
 
 _ABOUT = f"""\
 Runs a script in several processes, on one machine or many, and watches them.

@@ -6,14 +6,18 @@ from .api import (
     RendezvousError,
     RendezvousGracefulExitError,
     RendezvousHandler,
+    RendezvousHandlerCreator,
     RendezvousHandlerRegistry,
+    RendezvousInfo,
     RendezvousParameters,
     RendezvousStateError,
+    RendezvousStoreInfo,
     RendezvousTimeoutError,
     rendezvous_handler_registry,
 )
 
 __all__ = ["RendezvousClosedError", "RendezvousConnectionError", "RendezvousError",
-           "RendezvousGracefulExitError", "RendezvousHandler", "RendezvousHandlerRegistry",
-           "RendezvousParameters", "RendezvousStateError", "RendezvousTimeoutError",
+           "RendezvousGracefulExitError", "RendezvousHandler", "RendezvousHandlerCreator",
+           "RendezvousHandlerRegistry", "RendezvousInfo", "RendezvousParameters",
+           "RendezvousStateError", "RendezvousStoreInfo", "RendezvousTimeoutError",
            "rendezvous_handler_registry"]  # fmt: skip

@@ -16,14 +16,14 @@ import json
 import time
 import uuid
 
-from ._nodes import _FAREWELL, _POLL, SeveralNodes
-from ._pulses import Pulses
-from .api import (
+from ._errors import (
     RendezvousClosedError,
     RendezvousError,
     RendezvousGracefulExitError,
     RendezvousTimeoutError,
 )
+from ._nodes import _FAREWELL, _POLL, SeveralNodes
+from ._pulses import Pulses
 
 _OF_A_ROUND = "arrived", "lost", "done", "stopped"  # what nobody needs two rounds later
 

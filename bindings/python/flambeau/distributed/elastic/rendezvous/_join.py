@@ -13,8 +13,8 @@ from datetime import timedelta
 from ...._errors import DistError
 from ..._stores import TCPStore
 from ._elastic import ElasticNodes
+from ._errors import RendezvousConnectionError, RendezvousTimeoutError
 from ._nodes import OneNode, SeveralNodes
-from .api import RendezvousConnectionError, RendezvousTimeoutError
 from .utils import is_this_machine, parse_rendezvous_endpoint
 
 _PORTS = {"static": 29500, "c10d": 29400}
@@ -123,7 +123,7 @@ def _serve(host, port):
 def _connect(host, port, timeout, pause):
     """The store that another launcher hosts, or will host within `timeout` seconds."""
     began = time.monotonic()
-    tell = began + min(_QUIET, timeout)
+    tell = began + min(_QUIET, timeout / 2)
     while True:
         try:
             return TCPStore(host, port, None, False, timedelta(seconds=1), wait_for_workers=False)

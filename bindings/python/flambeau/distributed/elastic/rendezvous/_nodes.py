@@ -11,7 +11,7 @@ import time
 import uuid
 
 from ...._errors import DistError
-from .api import (
+from ._errors import (
     RendezvousClosedError,
     RendezvousConnectionError,
     RendezvousError,

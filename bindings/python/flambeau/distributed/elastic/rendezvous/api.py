@@ -1,38 +1,25 @@
 """What keeps the nodes of a job from working together, and what a program says of how they find
 each other."""
 
-from ._parameters import (
+from ._errors import (
+    RendezvousClosedError,
+    RendezvousConnectionError,
+    RendezvousError,
+    RendezvousGracefulExitError,
+    RendezvousStateError,
+    RendezvousTimeoutError,
+)
+from ._handler import (
     RendezvousHandler,
+    RendezvousHandlerCreator,
     RendezvousHandlerRegistry,
-    RendezvousParameters,
     rendezvous_handler_registry,
 )
+from ._info import RendezvousInfo, RendezvousStoreInfo
+from ._parameters import RendezvousParameters
 
 __all__ = ["RendezvousClosedError", "RendezvousConnectionError", "RendezvousError",
-           "RendezvousGracefulExitError", "RendezvousHandler", "RendezvousHandlerRegistry",
-           "RendezvousParameters", "RendezvousStateError", "RendezvousTimeoutError",
+           "RendezvousGracefulExitError", "RendezvousHandler", "RendezvousHandlerCreator",
+           "RendezvousHandlerRegistry", "RendezvousInfo", "RendezvousParameters",
+           "RendezvousStateError", "RendezvousStoreInfo", "RendezvousTimeoutError",
            "rendezvous_handler_registry"]  # fmt: skip
-
-
-class RendezvousError(Exception):
-    """The nodes of a job do not come together."""
-
-
-class RendezvousClosedError(RendezvousError):
-    """The job has all its nodes, or was ended by one of them."""
-
-
-class RendezvousTimeoutError(RendezvousError):
-    """Nodes did not come in time."""
-
-
-class RendezvousConnectionError(RendezvousError):
-    """The store of the job cannot be made or reached."""
-
-
-class RendezvousStateError(RendezvousError):
-    """What the nodes have agreed on is damaged."""
-
-
-class RendezvousGracefulExitError(RendezvousError):
-    """The job has succeeded, and this node was not needed."""

@@ -1,6 +1,6 @@
 """The handler of a job's nodes, by parameters."""
 
-from ._parameters import rendezvous_handler_registry
+from ._handler import rendezvous_handler_registry
 
 __all__ = ["get_rendezvous_handler"]
 

@@ -4,11 +4,13 @@ import logging
 import os
 import sys
 
+from .log_level import get_log_level
+
 __all__ = ["get_logger"]
 
 
 def get_logger(name=None):
     """The logger of that name, or of the module that calls."""
     logger = logging.getLogger(name or sys._getframe(1).f_globals.get("__name__"))
-    logger.setLevel(os.environ.get("LOGLEVEL", "WARNING"))
+    logger.setLevel(os.environ.get("LOGLEVEL", get_log_level()))
     return logger
