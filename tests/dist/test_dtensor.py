@@ -265,7 +265,16 @@ def test_layouts():
         assert one["layouts"] == [] and one["rank 0's"] == 0.0
         assert one["local"] == [[3, 2], [2, 2]][rank] and "nothing" in one["uneven"]
         assert one["where"] == [[[3, 2], [0, 0]], [[2, 2], [3, 0]]][rank]
-        assert one["shown"].endswith("'cpu'), placements=(Shard(dim=0),))")
+        assert one["shown"].endswith("'cpu', stride=(1,)), placements=(Shard(dim=0),))")
+
+
+def test_placements_in_words():
+    from flambeau.distributed.tensor import Partial, Replicate, Shard
+    from flambeau.distributed.tensor.placement_types import _StridedShard
+
+    placed = Shard(1), Replicate(), Partial("avg"), _StridedShard(0, split_factor=2)
+    whole = "(Shard(dim=1), Replicate(), Partial(avg), _StridedShard(dim=0, sf=2))"
+    assert str(placed) == whole and [*map(str, placed)] == ["S(1)", "R", "P(avg)", "_S(0, 2)"]
 
 
 def test_four_ranks_and_two_dimensions():

@@ -181,13 +181,35 @@ def sharded(torch, mesh):
     ]
 
 
+def drawn(torch, mesh):
+    """Tensors like one in parts, of the numbers that one process would draw."""
+    from flambeau.distributed.tensor import DTensor, Partial, Shard, distribute_tensor
+
+    whole, found = torch.zeros(5, 3), []
+    for dim in 0, 1:
+        part = distribute_tensor(whole, mesh, [Shard(dim)])
+        for like, args, named in (
+            (torch.rand_like, (), {}),
+            (torch.randn_like, (), {"dtype": torch.float64}),
+            (torch.randint_like, (2, 9), {"dtype": torch.int64}),
+        ):
+            torch.manual_seed(4)
+            wanted = like(whole, *args, **named)
+            torch.manual_seed(4)
+            one = like(part, *args, **named)
+            found.append(one.placements == part.placements and one.dtype is wanted.dtype)
+            found.append(torch.equal(one.full_tensor(), wanted))
+    terms = torch.rand_like(DTensor.from_local(whole, mesh, [Partial()]), requires_grad=True)
+    return [*found, terms.placements[0].is_replicate(), terms.requires_grad]
+
+
 def on_each_rank(rank, size):
     import flambeau as torch
     import flambeau.distributed as dist
     from flambeau.distributed.device_mesh import init_device_mesh
 
     mesh = init_device_mesh("cpu", (size,))
-    parts = (made, implicit, mapped, graded, losses, reductions, sharded)
+    parts = (made, implicit, mapped, graded, losses, reductions, sharded, drawn)
     found = {part.__name__: part(torch, mesh) for part in parts}
     dist.destroy_process_group()
     return found
@@ -227,6 +249,11 @@ def test_reductions_that_a_loss_does_not_have():
     for one in found():
         for said, name in zip(one["reductions"], "batchmean rows Mean batchmean".split()):
             assert said == f"{name} is not a valid value for reduction"
+
+
+def test_random_numbers_like_a_tensor_in_parts():
+    for one in found():
+        assert one["drawn"] == [True] * 14
 
 
 def test_parameters_in_parts():

@@ -42,6 +42,37 @@ def refusals(grid, line):
     ]
 
 
+def unflattened(torch, dist):
+    """Meshes with several dimensions in place of one, of a whole mesh and of a slice."""
+    from flambeau.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+    line = init_device_mesh("cpu", (4,), mesh_dim_names=("all",))
+    grid = line._unflatten(0, (2, 2), ("dp", "tp"))
+    cube = init_device_mesh("cpu", (2, 2), mesh_dim_names=("pp", "rest"))
+    part = cube["rest"]._unflatten("rest", (2, 1), ("dp", "tp"))
+    total = torch.tensor([float(dist.get_rank())])
+    dist.all_reduce(total, group=grid["tp"].get_group())
+    return {
+        "ranks": [dist.get_process_group_ranks(g) for g in grid.get_all_groups()],
+        "names": [grid.mesh_dim_names, part.mesh_dim_names, part._get_root_mesh().mesh_dim_names],
+        "part": [part.mesh.tolist(), dist.get_process_group_ranks(part.get_group("dp"))],
+        "sum": total.item(),
+        "again": [
+            DeviceMesh._concatenate([grid["dp"], grid["tp"]]) is grid,
+            grid["tp"]._unflatten(0, (2,), ("t",)).mesh.tolist() == grid["tp"].mesh.tolist(),
+        ],
+        "refused": [
+            message(lambda: line._unflatten(1, (4,), ("a",)), ValueError),
+            message(lambda: line._unflatten("b", (4,), ("a",)), ValueError),
+            message(lambda: line._unflatten(0, (3, 2), ("a", "b")), ValueError),
+            message(lambda: line._unflatten(0, (4,), ("a", "b")), RuntimeError),
+            message(lambda: cube._unflatten("rest", (2,), ("pp",)), RuntimeError),
+            message(lambda: grid._flatten("f")._unflatten(0, (4,), ("a",)), ValueError),
+            message(lambda: DeviceMesh._concatenate([grid["dp"], cube["pp"]]), RuntimeError),
+        ],
+    }
+
+
 def on_each_rank(rank, size):
     import flambeau as torch
     import flambeau.distributed as dist
@@ -81,9 +112,11 @@ def on_each_rank(rank, size):
         "part": part.get_coordinate(),
         "in part": on_some(torch, part),
         "equal": grid == init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp")),
-        "shown": [repr(grid), repr(line)],
+        "shown": [repr(mesh) for mesh in (grid, line, dp, flat, cube, cube["a", "c"]["a"],
+                                          cube["a", "c"]._flatten("ac"))],
         "of group": DeviceMesh.from_group(dist.group.WORLD, "cpu").mesh.tolist(),
         "refused": refusals(grid, line),
+        "unflattened": unflattened(torch, dist),
     }
     dist.destroy_process_group()
     return found
@@ -92,6 +125,17 @@ def on_each_rank(rank, size):
 @functools.cache
 def found():
     return ranks.values(on_each_rank, 4, timeout=60)
+
+
+def test_one_dimension_becomes_several():
+    texts = "dim 1 spec", "dim b spec", "4 ranks along 0", "same length", "unique", "several", "one"
+    for rank, one in enumerate(found()):
+        (i, j), made = divmod(rank, 2), one["unflattened"]
+        assert made["ranks"] == [[j, j + 2], [2 * i, 2 * i + 1]] and made["sum"] == 4 * i + 1
+        assert made["names"] == [["dp", "tp"], ["dp", "tp"], ["pp", "dp", "tp"]]
+        assert made["part"] == [[[2 * i], [2 * i + 1]], [2 * i, 2 * i + 1]]
+        assert made["again"] == [True, True]
+        assert all(words in text for words, text in zip(texts, made["refused"], strict=True)), made
 
 
 def test_places():
@@ -124,7 +168,18 @@ def test_groups():
 
 def test_refusals_and_text():
     one = found()[0]
-    assert one["shown"] == ["DeviceMesh((dp=2, tp=2), 'cpu')", "DeviceMesh((dim_0=4), 'cpu')"]
+    assert one["shown"] == [
+        f"DeviceMesh(({sizes}), 'cpu', stride=({steps}))"
+        for sizes, steps in (
+            ("dp=2, tp=2", "2, 1"),
+            ("4,", "1,"),
+            ("dp=2", "2,"),
+            ("all=4", "1,"),
+            ("a=2, b=2, c=1", "2, 1, ()"),
+            ("a=2", "2,"),
+            ("ac=2", "2,"),
+        )
+    ]
     for text, part in zip(
         one["refused"],
         ("Invalid mesh_dim_names ('pp',)", "ascending order", "Cannot slice a DeviceMesh without",

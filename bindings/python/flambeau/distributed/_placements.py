@@ -31,6 +31,12 @@ class Shard(Placement):
 
     dim: int
 
+    def __repr__(self):
+        return f"Shard(dim={self.dim})"
+
+    def __str__(self):
+        return f"S({self.dim})"
+
     @staticmethod
     def local_shard_size_and_offset(curr_local_size, num_chunks, rank):
         """(rows, first row) of a rank, where so many rows are cut into so many pieces."""
@@ -44,10 +50,19 @@ class _StridedShard(Shard):
 
     split_factor: int = 1
 
+    def __repr__(self):
+        return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
+
+    def __str__(self):
+        return f"_S({self.dim}, {self.split_factor})"
+
 
 @dataclass(frozen=True)
 class Replicate(Placement):
     """Whole everywhere."""
+
+    def __str__(self):
+        return "R"
 
 
 @dataclass(frozen=True)
@@ -55,3 +70,9 @@ class Partial(Placement):
     """Everywhere a term of a reduction."""
 
     reduce_op: str = "sum"
+
+    def __repr__(self):
+        return f"Partial({self.reduce_op})"
+
+    def __str__(self):
+        return f"P({self.reduce_op})"

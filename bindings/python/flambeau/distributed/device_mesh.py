@@ -60,6 +60,17 @@ def _lines(shape, ranks, dims):
     return [[ranks[at + step] for step in steps(dims)] for at in steps(rest)]
 
 
+def _stride(steps):
+    """How far apart in the mesh the ranks along a dimension are, which is made of dimensions of so
+    many ranks with such steps: a number, or several where they are not alike."""
+    found = []
+    for count, step in steps:
+        if found and found[-1] == count * step:
+            found.pop()
+        found += [step] if count > 1 else []
+    return found[0] if len(found) == 1 else tuple(found)
+
+
 class DeviceMesh:
     """Ranks as an array: `DeviceMesh("cuda", [[0, 1], [2, 3]], mesh_dim_names=("dp", "tp"))`; on
     each rank a group along each dimension, through the rank."""
@@ -103,6 +114,9 @@ class DeviceMesh:
             )
         self._device_type, self._shape, self._ranks, self._names = kind, tuple(shape), ranks, names
         self._groups, self._root, self._flattened = [], None, {}
+        self._strides = [
+            _stride([(n, math.prod(shape[d + 1 :]))]) for d, n in enumerate(self._shape)
+        ]
 
     def _have(self, groups):
         """Takes these groups. Without some a mesh could take no other's place."""
@@ -128,6 +142,10 @@ class DeviceMesh:
         shape = [math.prod(root._shape[d] for d in several) for several in dims]
         self._set(root._device_type, shape, mine, names)
         self._root, self._groups = root._get_root_mesh(), groups
+        steps = list(zip(root._shape, root._strides))
+        self._strides = [
+            steps[d[0]][1] if len(d) == 1 else _stride([steps[i] for i in d]) for d in dims
+        ]
         return self
 
     @staticmethod
@@ -290,6 +308,44 @@ class DeviceMesh:
             )
         return known
 
+    def _unflatten(self, dim, mesh_sizes, mesh_dim_names, backend_override=None):
+        """The mesh with several dimensions, of these sizes and names, in place of one."""
+        _refuse(backend_override)
+        if not self._names:
+            raise RuntimeError("Cannot unflatten a DeviceMesh without mesh_dim_names!")
+        if dim not in (self._names if isinstance(dim, str) else range(self.ndim)):
+            raise ValueError(f"dim {dim} specified in `_unflatten` is not one of {self!r}")
+        if len(mesh_sizes) != len(mesh_dim_names):
+            raise RuntimeError("mesh_dim_names must have same length as mesh_sizes in _unflatten!")
+        at, sizes, names = self._dim(dim), tuple(mesh_sizes), tuple(mesh_dim_names)
+        if math.prod(sizes) != self._shape[at]:
+            raise ValueError(f"_unflatten: {self._shape[at]} ranks along {dim} are no {sizes}")
+        root = self._get_root_mesh()
+        if self._names[at] not in root._names:
+            raise ValueError(f"_unflatten: {dim} is several dimensions of {root!r} already")
+        if root is not self:  # the groups of all its lines are made together
+            whole = root._unflatten(self._names[at], sizes, names)
+            return whole[(*self._names[:at], *names, *self._names[at + 1 :])]
+        whole, tail = DeviceMesh.__new__(DeviceMesh), at + 1
+        shape = *self._shape[:at], *sizes, *self._shape[tail:]
+        own = *self._names[:at], *names, *self._names[tail:]
+        whole._set(self._device_type, shape, self._ranks, own)
+        made = [whole._along((at + i,)) for i in range(len(sizes))]
+        whole._have([*self._groups[:at], *made, *self._groups[tail:]])
+        return whole
+
+    @staticmethod
+    def _concatenate(device_mesh_list):
+        """The slice with the dimensions of these slices of one mesh."""
+        roots = {id(mesh._get_root_mesh()) for mesh in device_mesh_list}
+        if len(roots) != 1:
+            raise RuntimeError(
+                f"_concatenate takes slices of one mesh, but got {[*device_mesh_list]}"
+            )
+        return device_mesh_list[0]._get_root_mesh()[
+            tuple(name for mesh in device_mesh_list for name in mesh._names or ())
+        ]
+
     def _get_root_mesh(self):
         """The mesh that it is a slice of, or itself."""
         return self._root or self
@@ -314,9 +370,11 @@ class DeviceMesh:
         return _of_pickle, (*self._key(), self._root)
 
     def __repr__(self):
-        names = self._names or [f"dim_{d}" for d in range(self.ndim)]
-        shape = ", ".join(f"{name}={size}" for name, size in zip(names, self._shape))
-        return f"DeviceMesh(({shape}), '{self._device_type}')"
+        shape = self._shape
+        if self._names:
+            pairs = (f"{name}={size}" for name, size in zip(self._names, self._shape))
+            shape = f"({', '.join(pairs)})"
+        return f"DeviceMesh({shape}, '{self._device_type}', stride={tuple(self._strides)})"
 
 
 def _of_pickle(device_type, shape, ranks, names, root):

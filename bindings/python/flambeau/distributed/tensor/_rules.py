@@ -6,7 +6,7 @@ for norms and for what draws random numbers. Whatever has none is refused, by it
 
 from ..._gen import ops
 from ..._tensor import Tensor
-from ..._torch import float32, float64, is_grad_enabled, ones_like, tensor
+from ..._torch import empty_like, float32, float64, is_grad_enabled, ones_like, tensor
 from .. import _collectives as c
 from .._ops import ReduceOp
 from . import _rules_copies, _rules_loss, _rules_matrix, _rules_rows, _rules_shape
@@ -287,6 +287,20 @@ def _drawn(func, one, *args, **kwargs):
     return one
 
 
+def _random_like(func, one, *args, requires_grad=False, generator=None, **named):
+    """A tensor that lies as another does, of what one that has it whole would draw."""
+    one = _without_terms(one)
+    if generator is not None:
+        named["generator"] = generator
+    kinds = {name: named[name] for name in ("dtype", "device") if name in named}
+    found = one._with_local(empty_like(one._local_tensor.detach(), **kinds))
+    found._fill_whole(
+        lambda whole, *_: whole.copy_(func(whole, *args, **named)),
+        *(() if generator is None else (generator,)),
+    )
+    return found.requires_grad_(requires_grad)
+
+
 def _dropout(func, input, p=0.5, training=True, inplace=False):
     """Every rank drops what one that has the whole tensor would."""
     if inplace:
@@ -312,6 +326,7 @@ _RULES |= dict.fromkeys("__float__ __int__ __bool__ __index__ __complex__".split
 _RULES |= dict.fromkeys("new_zeros new_ones new_empty".split(), _new) | {"new_full": _new_full}
 _RULES |= {"all": _every(ReduceOp.MIN), "any": _every(ReduceOp.MAX)}
 _RULES |= {"equal": _alike, "allclose": _alike, "contiguous": _contiguous}
+_RULES |= dict.fromkeys("rand_like randn_like randint_like".split(), _random_like)
 _RULES |= dict.fromkeys(
     "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_".split(),
     _drawn,
