@@ -1,7 +1,8 @@
-"""A process of which ranks are forks. It has imported what the tests' modules import, which takes a
-rank longer than most tests; but not the package, whose library reads the environment that a rank is
-given. It has one thread and no state of any test. Ranks are killed when who asked for them closes
-the connection, and all of it ends with the tests' process."""
+"""Processes of which ranks are forks. The first has imported what the tests' modules import, which
+takes longer than most tests; each of its own forks has imported the package as well, under the
+variables that the package and its library read, so that no rank does. None has more than one
+thread, or a state of any test. Ranks are killed when who asked for them closes the connection, and
+all of it ends with the tests' process."""
 
 import atexit
 import contextlib
@@ -20,10 +21,14 @@ import time
 from pathlib import Path
 
 MESSAGE = 1 << 12  # more than any has
+PACKAGE = [
+    *("flambeau", "flambeau.optim", "flambeau.nn.parallel", "flambeau.distributed.checkpoint"),
+    *(f"flambeau.distributed.{name}" for name in ("distributed_c10d", "fsdp", "tensor.parallel")),
+]
 
 
 class Server:
-    """What the process does: forks, and says how each fork has ended."""
+    """What such a process does: forks, and says how each fork has ended."""
 
     def __init__(self, control):
         self._control, self._events = control, selectors.DefaultSelector()
@@ -43,18 +48,45 @@ class Server:
         if not data:
             self._events.unregister(self._control)
             return None
-        connection = socket.socket(fileno=handles[0])
-        self._living[connection] = {}
-        self._events.register(connection, selectors.EVENT_READ, lambda: self._kill(connection))
-        for number, task in enumerate(json.loads(Path(data.decode()).read_text())):
+        asked, other = json.loads(data), socket.socket(fileno=handles[0])
+        if "package" in asked:
+            return self._another(asked["package"], other)
+        self._living[other] = {}
+        self._events.register(other, selectors.EVENT_READ, lambda: self._kill(other))
+        for number, task in enumerate(json.loads(Path(asked["tasks"]).read_text())):
             if not (process := os.fork()):
                 self._let_go()
                 return task
             handle = os.pidfd_open(process)
-            self._living[connection][number] = process, handle
-            end = functools.partial(self._ended, connection, number)
+            self._living[other][number] = process, handle
+            end = functools.partial(self._ended, other, number)
             self._events.register(handle, selectors.EVENT_READ, end)
         return None
+
+    def _another(self, variables, control):
+        """A fork that is a server, too, of ranks that have the package."""
+        if process := os.fork():
+            control.close()
+            handle = os.pidfd_open(process)
+
+            def reap():
+                os.waitpid(process, 0)
+                self._events.unregister(handle)
+                os.close(handle)
+
+            self._events.register(handle, selectors.EVENT_READ, reap)
+            return None
+        self._let_go()
+        os.environ.update(variables)
+        for name in PACKAGE:
+            importlib.import_module(name)
+        threads = len(os.listdir("/proc/self/task"))
+        if threads != 1:
+            raise RuntimeError(f"{threads} threads after the import: forks would have one of them")
+        gc.freeze()
+        if (task := Server(control).serve()) is None:
+            sys.exit()
+        return task
 
     def _ended(self, connection, number):
         process, handle = self._living[connection].pop(number)
@@ -101,22 +133,44 @@ _servers, _starting = {}, threading.Lock()
 
 
 def _control_of(environment):
-    """The way to a server: one for each path of libraries, which is read when a process starts."""
+    """The way to the server of ranks with this environment."""
     path = environment.get("LD_LIBRARY_PATH", "")
     with _starting:
         if path not in _servers:
+            _servers[path] = _first(path)
+        read = {k: v for k, v in environment.items() if _is_read(k)}
+        key = path, *sorted(read.items())
+        if key not in _servers:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            own = {"LD_LIBRARY_PATH": path, "OPENBLAS_NUM_THREADS": "1"}
             with theirs:
-                server = subprocess.Popen(
-                    [sys.executable, "-u", str(Path(__file__).with_name("ranks.py"))],
-                    env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | own,
-                    stdin=theirs,
-                    start_new_session=True,
-                )
-            atexit.register(_end, server, ours)
-            _servers[path] = ours
-        return _servers[path]
+                asked = json.dumps({"package": read}).encode()
+                socket.send_fds(_servers[path], [asked], [theirs.fileno()])
+            atexit.register(ours.close)
+            _servers[key] = ours
+        return _servers[key]
+
+
+def _is_read(name):
+    """Whether the package or its library may read a variable before a rank does anything."""
+    begins = name.startswith("FLAMBEAU_") and name != "FLAMBEAU_JOB_KEY"
+    return begins or name == "TORCHELASTIC_RUN_ID"
+
+
+def _first(path):
+    """The way to a server without the package: one for each path of libraries, which is read when
+    a process starts."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    more = {"LD_LIBRARY_PATH": path, "OPENBLAS_NUM_THREADS": "1"}
+    more["PYTHONPATH"] = os.pathsep.join(sys.path)
+    with theirs:
+        server = subprocess.Popen(
+            [sys.executable, "-u", str(Path(__file__).with_name("ranks.py"))],
+            env={k: v for k, v in os.environ.items() if not _is_read(k)} | more,
+            stdin=theirs,
+            start_new_session=True,
+        )
+    atexit.register(_end, server, ours)
+    return ours
 
 
 def _end(server, control):
@@ -129,16 +183,17 @@ def _end(server, control):
 
 
 def run(tasks, folder, timeout, without=()):
-    """Forks one process for each task, all with one environment's path of libraries. How and when
-    each ended, by its number: those that had not by the deadline, and those of `without`, which are
-    not waited for, are killed and not named."""
+    """Forks one process for each task; what the package reads of their environments is alike. How
+    and when each ended, by its number: those that had not by the deadline, and those of `without`,
+    which are not waited for, are killed and not named."""
     Path(folder, "tasks.json").write_text(json.dumps(tasks))
     deadline, ended = time.monotonic() + timeout, {}
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours:
         with theirs:
             control = _control_of(tasks[0]["env"])
-            socket.send_fds(control, [f"{folder}/tasks.json".encode()], [theirs.fileno()])
+            asked = json.dumps({"tasks": f"{folder}/tasks.json"}).encode()
+            socket.send_fds(control, [asked], [theirs.fileno()])
         try:
             while not all(n in ended or n in without for n in range(len(tasks))):
                 ours.settimeout(max(deadline - time.monotonic(), 1e-3))

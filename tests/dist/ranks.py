@@ -1,6 +1,7 @@
 """Functions of tests on several ranks: a process each, all of which end before `run` returns,
 whatever they do. The test holds their store, on a port that was free, so it outlives any rank."""
 
+import concurrent.futures
 import dataclasses
 import importlib.util
 import json
@@ -73,11 +74,42 @@ def outcome(folder, rank, began, code, at):
 
 def values(function, size, *arguments, **options):
     """What the function returned on each rank, all of which ended well and printed nothing."""
-    found = run(function, size, *arguments, **options)
+    return well(run(function, size, *arguments, **options))
+
+
+def well(found):
+    """The values of outcomes that are all as they should be."""
     for rank, one in enumerate(found):
         assert one.code == 0, f"rank {rank} ended with {one.code}:\n{one.output}"
         assert one.output == "", f"rank {rank} printed:\n{one.output}"
     return [one.value for one in found]
+
+
+class Waiting:
+    """Jobs of a module that wait more than they compute. All begin when the first is asked for, so
+    that a module takes as long as the slowest."""
+
+    def __init__(self):
+        self._jobs, self._begun = {}, None
+
+    def add(self, name, *job, **options):
+        """A job, as `run` takes it."""
+        self._jobs[name] = job, options
+
+    def run(self, name):
+        """Its outcomes."""
+        if self._begun is None:
+            pool = concurrent.futures.ThreadPoolExecutor(len(self._jobs))
+            self._begun = {
+                each: pool.submit(run, *job, **options)
+                for each, (job, options) in self._jobs.items()
+            }
+            pool.shutdown(wait=False)
+        return self._begun[name].result()
+
+    def values(self, name):
+        """What its function returned on each rank, as `values` has it."""
+        return well(self.run(name))
 
 
 def child(path, name, result, rank, size, arguments):

@@ -13,6 +13,7 @@ import pytest
 from tests.dist import ranks
 
 DEADLINE = 2.0
+WAITING = ranks.Waiting()
 
 
 def fail(rank, size, fault):
@@ -167,8 +168,11 @@ def stays(rank, size):
         dist.barrier()
 
 
+WAITING.add("stays", stays, 3)
+
+
 def test_a_rank_that_is_done_ends_only_its_own_groups():
-    ranks.values(stays, 3)
+    WAITING.values("stays")
 
 
 def goes_on(rank, size, source):
@@ -191,9 +195,13 @@ def goes_on(rank, size, source):
     return [*found, other.is_alive()]
 
 
+for source in (1, None):
+    WAITING.add(("goes on", source), goes_on, 3, source)
+
+
 @pytest.mark.parametrize("source", [1, None])
 def test_a_transfer_between_the_living_goes_on_when_a_third_has_left(source):
-    first = ranks.run(goes_on, 3, source)[0]
+    first = WAITING.run(("goes on", source))[0]
     assert first.value == [1, [1.0, 1.0], False], first.output
     assert "rank 1 of group" in first.output and "waits for it" in first.output, first.output
 
@@ -274,6 +282,10 @@ def alone_in_a_new_group(rank, size, how):
     return [type(caught.value).__name__, str(caught.value), time.monotonic() - began]
 
 
+for how in ("leaves", "dies", "late"):
+    WAITING.add(("alone", how), alone_in_a_new_group, 2, how)
+
+
 @pytest.mark.parametrize(
     ("how", "kind", "said"),
     [
@@ -284,7 +296,7 @@ def alone_in_a_new_group(rank, size, how):
     ],
 )
 def test_a_group_is_waited_for_no_longer_than_its_ranks_live(how, kind, said):
-    name, text, seconds = ranks.run(alone_in_a_new_group, 2, how)[0].value
+    name, text, seconds = WAITING.run(("alone", how))[0].value
     assert name == kind and any(words in text for words in said), text
     if said[0] in text:
         assert how == "late" or text.count("rank 1 ") == 1, text
@@ -308,8 +320,11 @@ def patient(rank, size):
     assert x.item() == 2 and group._timeout == dist.default_pg_timeout
 
 
+WAITING.add("patient", patient, 2)
+
+
 def test_calls_of_a_new_group_wait_as_long_as_torchs():
-    ranks.values(patient, 2)
+    WAITING.values("patient")
 
 
 def in_ddp(rank, size, step):
