@@ -1,6 +1,7 @@
 """Groups of some ranks, ranks as they are named in them, what is refused, and how ranks find each
 other."""
 
+import copy
 import os
 import socket
 import tempfile
@@ -106,6 +107,7 @@ def outside(torch, dist, group, alone):
     assert dist.get_process_group_ranks(single) == [2]
     assert dist.get_process_group_ranks(group) == [0, 2]
     assert dist.get_global_rank(group, 1) == 2 and dist.get_group_rank(group, 2) == 1
+    assert dist.get_process_group_ranks(copy.deepcopy(group)) == [0, 2]
     with pytest.raises(ValueError, match="Global rank 1 is not part of group -100"):
         dist.get_group_rank(group, 1)
     with pytest.raises(ValueError, match="Group rank 2 is not part of group -100"):
@@ -283,3 +285,39 @@ def test_ways_to_meet(tmp_path):
         port = free.getsockname()[1]
     ways = [f"file://{tmp_path}/one", f"store={tmp_path}/two", f"tcp://127.0.0.1:{port}"]
     ranks.values(meets, 2, ways, TORCHELASTIC_USE_AGENT_STORE="False")
+
+
+@pytest.mark.parametrize(
+    ("given", "kinds"),
+    [
+        ("gloo", "cpu:gloo,cuda:gloo"),
+        ("NCCL", "cuda:nccl"),
+        ("undefined", "cpu:gloo,cuda:nccl"),
+        ("cuda:nccl,CPU:mpi", "cuda:nccl,cpu:mpi"),
+    ],
+)
+def test_backends_by_kind_of_device(given, kinds):
+    from flambeau.distributed import Backend, BackendConfig
+
+    found = BackendConfig(Backend(given))
+    assert str(found) == kinds
+    assert [f"{k}:{b}" for k, b in found.get_device_backend_map().items()] == kinds.split(",")
+    assert all(isinstance(b, Backend) for b in found.device_backend_map.values())
+
+
+def test_backends_that_are_none():
+    import flambeau.distributed as dist
+
+    for given in "cpu:", "cpu:gloo,cuda", "cpu:gloo:1":
+        with pytest.raises(ValueError, match="string argument is invalid.*as cpu:gloo,cuda:nccl"):
+            dist.BackendConfig(given)
+    with pytest.raises(ValueError, match="Duplicate device type cpu"):
+        dist.BackendConfig("cpu:gloo,cpu:mpi")
+    for refused, given in (
+        (dist.Backend.register_backend, ("own", print)),
+        (dist.shrink_group, ([1],)),
+        (dist.record_comm, ("name",)),
+        (dist.get_backend_impl, ()),
+    ):
+        with pytest.raises(NotImplementedError, match=f"{refused.__name__} is unsupported: "):
+            refused(*given)

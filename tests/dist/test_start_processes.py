@@ -308,6 +308,9 @@ def test_an_agent_tells_of_failures(tmp_path):
 def test_what_an_agent_cannot_do_is_refused(tmp_path):
     from flambeau.distributed.elastic import rendezvous as rdzv
     from flambeau.distributed.elastic.agent.server import SimpleElasticAgent, WorkerSpec
+    from flambeau.distributed.elastic.multiprocessing import PContext, api
+
+    assert api.PContext is PContext
     from flambeau.distributed.elastic.rendezvous.registry import get_rendezvous_handler
 
     class Own(rdzv.RendezvousHandler):

@@ -13,7 +13,7 @@ from ._group import GroupMember, group
 from ._stores import FileStore, HashStore, PrefixStore, Store, TCPStore
 
 _BY_MODULE = {
-    "_backend": "Backend",
+    "_backend": "Backend BackendConfig",
     "_breakpoint": "breakpoint",
     "_coalesced": "_broadcast_coalesced _coalescing_manager all_gather_coalesced "
     "all_reduce_coalesced",
@@ -40,6 +40,7 @@ _BY_MODULE = {
     "_work": "Work",
     "_debug_level": "DebugLevel get_debug_level set_debug_level set_debug_level_from_env",
     "_queues": "QueueEmptyError",
+    "_refusals": "get_backend_impl record_comm shrink_group",
     "rendezvous": "register_rendezvous_handler",
     "device_mesh": "DeviceMesh init_device_mesh",
 }

@@ -8,6 +8,7 @@ import threading
 
 from .._deprecated import warn
 from .._gen import api
+from ._backend import BackendConfig
 
 default_pg_timeout = datetime.timedelta(minutes=30)
 _NCCL_TIMEOUT = datetime.timedelta(minutes=10)
@@ -91,6 +92,9 @@ class Outside(int):
         self = super().__new__(cls, GroupMember.NON_GROUP_MEMBER)
         self._ranks = list(ranks)
         return self
+
+    def __reduce__(self):
+        return Outside, (self._ranks,)
 
 
 class _Groups:
@@ -221,12 +225,7 @@ def get_backend(group=None):
 
 def get_backend_config(group=None):
     """The same by kind of device."""
-    name = get_backend(group)
-    if ":" in name:
-        return name
-    return {"undefined": "cpu:gloo,cuda:nccl", "nccl": "cuda:nccl"}.get(
-        name, f"cpu:{name},cuda:{name}"
-    )
+    return str(BackendConfig(get_backend(group)))
 
 
 def _ranks_in(group, what):

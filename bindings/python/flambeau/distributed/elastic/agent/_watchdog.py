@@ -8,16 +8,17 @@ import tempfile
 
 from ..timer import FileTimerServer
 
-_ENABLE, _FILE = "TORCHELASTIC_ENABLE_FILE_TIMER", "TORCHELASTIC_TIMER_FILE"
+TORCHELASTIC_ENABLE_FILE_TIMER = "TORCHELASTIC_ENABLE_FILE_TIMER"
+TORCHELASTIC_TIMER_FILE = "TORCHELASTIC_TIMER_FILE"
 
 
 @contextlib.contextmanager
 def watchdog(run_id, keeper):
     """Within the block, the server; it is what the environment of each rank says of it. The user
     names its pipe, or it is in a folder that goes afterwards, by the keeper at the latest."""
-    path, folder = os.environ.get(_FILE), None
-    if os.environ.get(_ENABLE) != "1":
-        yield {} if path is None else {_FILE: path}
+    path, folder = os.environ.get(TORCHELASTIC_TIMER_FILE), None
+    if os.environ.get(TORCHELASTIC_ENABLE_FILE_TIMER) != "1":
+        yield {} if path is None else {TORCHELASTIC_TIMER_FILE: path}
         return
     if path is None:
         folder = tempfile.mkdtemp(prefix="flambeau_timers_")
@@ -27,7 +28,7 @@ def watchdog(run_id, keeper):
         server = FileTimerServer(path, run_id, 0.1)
         server.start()
         try:
-            yield {_FILE: path}
+            yield {TORCHELASTIC_TIMER_FILE: path}
         finally:
             server.stop()
     finally:

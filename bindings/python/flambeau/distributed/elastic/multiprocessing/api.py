@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import dataclass, field
 from enum import IntFlag
 
+from ...._on_demand import loader as _loader
 from .errors import ProcessFailure
 
 __all__ = ["DefaultLogsSpecs", "LogsDest", "LogsSpecs", "RunProcsResult", "SignalException",
@@ -161,3 +162,6 @@ class DefaultLogsSpecs(LogsSpecs):
 
     def _shows(self, rank):
         return not self._local_ranks_filter or rank in self._local_ranks_filter
+
+
+__getattr__ = _loader(globals(), {"_context": "MultiprocessContext PContext SubprocessContext"})

@@ -9,7 +9,12 @@ from .api import (
     WorkerSpec,
     WorkerState,
 )
-from .local_elastic_agent import LocalElasticAgent
+from .local_elastic_agent import (
+    TORCHELASTIC_ENABLE_FILE_TIMER,
+    TORCHELASTIC_TIMER_FILE,
+    LocalElasticAgent,
+)
 
-__all__ = ["ElasticAgent", "LocalElasticAgent", "RunResult", "SimpleElasticAgent", "Worker",
+__all__ = ["ElasticAgent", "LocalElasticAgent", "RunResult", "SimpleElasticAgent",
+           "TORCHELASTIC_ENABLE_FILE_TIMER", "TORCHELASTIC_TIMER_FILE", "Worker",
            "WorkerGroup", "WorkerSpec", "WorkerState"]  # fmt: skip

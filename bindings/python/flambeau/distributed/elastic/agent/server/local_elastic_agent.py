@@ -6,9 +6,10 @@ from ....launcher.api import LaunchConfig, launch_agent
 from ...multiprocessing.errors import ChildFailedError
 from ...rendezvous import RendezvousHandler
 from ...rendezvous.utils import parse_rendezvous_endpoint
+from .._watchdog import TORCHELASTIC_ENABLE_FILE_TIMER, TORCHELASTIC_TIMER_FILE
 from .api import DEFAULT_ROLE, ElasticAgent, RunResult, WorkerState
 
-__all__ = ["LocalElasticAgent"]
+__all__ = ["LocalElasticAgent", "TORCHELASTIC_ENABLE_FILE_TIMER", "TORCHELASTIC_TIMER_FILE"]
 
 
 def _endpoint(spec, params):
