@@ -470,6 +470,33 @@ def test_a_pair_meets_after_another_rank_has_left():
     WAITING.values("stays")
 
 
+def piped(rank, size):
+    """Several stages on each rank, whose transfers share a stream: each waits for those before."""
+    torch, dist, _ = begin(rank, size)
+    from flambeau.distributed import pipelining
+
+    loss_of, count, found = torch.nn.functional.mse_loss, 2 * size, []
+    for kind in pipelining.ScheduleInterleaved1F1B, pipelining.ScheduleLoopedBFS:
+        torch.manual_seed(0)
+        layers = [torch.nn.Linear(4, 4).cuda() for _ in range(count)]
+        x, y = torch.randn(8, 4).cuda(), torch.randn(8, 4).cuda()
+        loss_of(torch.nn.Sequential(*layers)(x), y).backward()
+        wanted = [layer.weight.grad.clone() for layer in layers]
+        mine = range(rank, count, size)
+        for i in mine:
+            layers[i].zero_grad()
+        stages = [pipelining.PipelineStage(layers[i], i, count, "cuda") for i in mine]
+        schedule = kind(stages, 4, loss_fn=loss_of)
+        schedule.step(*([] if rank else [x]), **({"target": y} if rank else {}))
+        found += [torch.allclose(layers[i].weight.grad, wanted[i], atol=1e-5) for i in mine]
+    dist.destroy_process_group()
+    return found
+
+
+def test_several_stages_on_each_rank():
+    assert ranks.values(piped, 2, timeout=TIME, **OVER) == [[True] * 4] * 2
+
+
 def refused(rank, size):
     torch, dist, _ = begin(rank, size)
     try:
