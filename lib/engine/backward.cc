@@ -39,6 +39,7 @@ struct Task {
   bool needed = true;
   bool one = false;              // its gradient is 1, of which no tensor was made
   bool served = false;           // its function was done by the node that made its gradient
+  bool unsummed = false;         // its gradient has the dimensions of a broadcast, too
   Saved mask;                    // what a ReLU has left to be masked in its gradient
   Tensors grads;                 // by output number; a leaf has one
   SmallVector<int, 1> captures;  // indices of gradients() inputs that this node's outputs are
@@ -91,6 +92,7 @@ class Walk final : public Receivers, public Masks {
   void show(const Task& t, Tensors& dy, const NodeScope& scope);
   Tensors apply(const Task& t, Tensors& dy, bool onward);
   void conform_all(const Node& node, Tensors& dx);
+  bool takes_unsummed(const Edge& e, const Tensor& g);
   Tensor run_hooks(const SmallVector<Ref<TensorHook>, 1>& hooks, Tensor grad);
   void finish();
 
@@ -403,12 +405,24 @@ Tensors Walk::apply(const Task& t, Tensors& dy, bool onward) {
   return dx;
 }
 
+// Whether a node that alone gets a gradient sums it up itself over what a broadcast has added.
+bool Walk::takes_unsummed(const Edge& e, const Tensor& g) {
+  if (!e.node || create_ || detect_anomaly) return false;
+  const OutputMeta& own = e.node->outputs[0];
+  const size_t n = own.sizes.size();
+  if (g.sizes().size() <= n || g.dtype() != own.dtype || g.device() != own.device) return false;
+  const auto* const rows = dynamic_cast<const RowsNode*>(e.node.get());
+  return rows && std::ranges::equal(own.sizes, g.sizes().last(n)) && is_alone(e) &&
+         rows->adds_all(g);
+}
+
 // Gradients take the shapes and dtypes of the operands that they go to.
 void Walk::conform_all(const Node& node, Tensors& dx) {
   dx.resize(node.next.size());
   for (size_t i = 0; i < dx.size(); ++i) {
     const Edge& e = node.next[i];
     if (!e || !dx[i] || !task(e).needed) continue;
+    if ((task(e).unsummed = takes_unsummed(e, dx[i]))) continue;
     const Dims& sizes = e.node ? e.node->outputs[e.nr].sizes : e.leaf.impl()->sizes;
     const Dtype dtype = e.node ? e.node->outputs[e.nr].dtype : e.leaf.dtype();
     dx[i] = conform(std::move(dx[i]), sizes, dtype, node.name());
@@ -435,6 +449,7 @@ void Walk::run_node(Task& t) {
       dy[0] = ops::relu_gradient(dy[0], mask_);
       mask_ = Saved();
     }
+    if (t.unsummed && is_watched(*node)) dy[0] = ops::sum_to(dy[0], node->outputs[0].sizes);
     if (t.needed) show(t, dy, scope);
     for (const Tensor& g : dy) any |= g.defined();
     if (any && t.needed && (onward || accumulate_)) dx = apply(t, dy, onward);

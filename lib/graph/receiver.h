@@ -2,7 +2,8 @@
 // what goes from the one to the other, a product can do the receiver's part in its own pass: it
 // says so, and the walk passes its gradient on instead of running the receiver. Who was served is
 // known to the pass and not to the graph: other passes over it, on whatever thread, run the node.
-// Where the receiver has got a gradient already, as that of a residual, a node can add to it.
+// Where the receiver has got a gradient already, as that of a residual, a node can add to it; where
+// it adds up by itself, a gradient need not be summed for it.
 #pragma once
 #include <cstddef>
 
@@ -36,6 +37,14 @@ class GeluNode : public Node {
   // Where the slope is; undefined where only the node's own function may ask for it: it was
   // released or overwritten, or hooks keep it.
   virtual Tensor input() const = 0;
+};
+
+// A node that adds rows of its gradient up by an index, as an embedding does: what a broadcast of
+// its result gets need not be summed up before.
+class RowsNode : public Node {
+ public:
+  // Whether it takes dy, which has dimensions before those of the node's result.
+  virtual bool adds_all(const Tensor& dy) const = 0;
 };
 
 }  // namespace flambeau

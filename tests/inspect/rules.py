@@ -175,6 +175,15 @@ RULES = (
         needs=VECTORS,
     ),
     Rule(r"\bindex_(kernel|places_kernel|in_order_kernel)<", "kernels/index/index", registers=56),
+    # A list of the rows that a block has, and what warps add up of one of them; three blocks.
+    Rule(
+        r"\badded_rows_kernel<\S+, (?!1>)\d>",
+        "kernels/index/added_rows",
+        registers=80,
+        shared=48000,
+        needs=VECTORS,
+    ),
+    Rule(r"\badded_rows_kernel<", "kernels/index/added_rows", registers=80, shared=48000),
     Rule(r"\btrue_kernel<", "kernels/index/index", registers=48, shared=16),
 )
 

@@ -1,5 +1,7 @@
 // Slices of one dimension by an index vector: select, add, copy, fill, and the embedding table.
 #include "base/error.h"
+#include "graph/receiver.h"
+#include "kernels/index/added_rows.h"
 #include "ops/fits.h"
 #include "ops/formula.h"
 #include "ops/index/indices.h"
@@ -8,16 +10,6 @@
 namespace flambeau::ops {
 
 namespace {
-
-struct IndexSelectBackward {
-  Saved index;
-  size_t dim;
-  Dims sizes;
-  static constexpr auto name = "IndexSelectBackward0";
-  Tensors operator()(const Tensor& dy) const {
-    return {index_add(zeros(sizes, dy.dtype(), dy.device()), int64_t(dim), index, dy, 1)};
-  }
-};
 
 struct IndexAddBackward {
   Saved index;
@@ -56,20 +48,6 @@ struct IndexFillBackward {
   Tensor filled(const Tensor& dy) const {
     return index_fill(zeros(dy.sizes(), dy.dtype(), dy.device()), int64_t(dim), index,
                       wrapped_number(1.0));
-  }
-};
-
-struct EmbeddingBackward {
-  Saved index;
-  Dims sizes;
-  std::optional<int64_t> padding;
-  static constexpr auto name = "EmbeddingBackward0";
-  Tensors operator()(const Tensor& dy) const {
-    const Tensor dw = zeros(sizes, dy.dtype(), dy.device());
-    const Tensor rows = ravel(index), source = reshape(dy, Dims{rows.numel(), sizes[1]});
-    index_add_(dw, 0, rows, source, 1);
-    if (padding) zero_(select(dw, 0, *padding));
-    return {Tensor(), dw};
   }
 };
 
@@ -121,6 +99,69 @@ Tensor times(double alpha, const Tensor& source) {
   const Tensor factor = whole ? num(int64_t(alpha)) : num(alpha);
   return to(mul(source, factor), source.device(), source.dtype());
 }
+
+// Zeros, and what is added to them, but for what would come to `skipped`.
+Tensor added_to_zeros(DimsView sizes, size_t dim, const Tensor& index, const Tensor& source,
+                      int64_t skipped = -1) {
+  const RowSums sums{sizes, index, source, skipped};
+  if (!modes.grad && dim == 0 && adds_rows(sums)) return added_rows(op::index_add, sums);
+  const Tensor begun = zeros(sizes, source.dtype(), source.device());
+  const Tensor whole = index_add_(begun, int64_t(dim), index, source, 1);
+  if (skipped >= 0) zero_(select(whole, int64_t(dim), skipped));
+  return whole;
+}
+
+struct IndexSelectBackward {
+  Saved index;
+  size_t dim;
+  Dims sizes;
+  static constexpr auto name = "IndexSelectBackward0";
+  Tensors operator()(const Tensor& dy) const { return {added_to_zeros(sizes, dim, index, dy)}; }
+};
+
+struct EmbeddingBackward {
+  Saved index;
+  Dims sizes;
+  std::optional<int64_t> padding;
+  static constexpr auto name = "EmbeddingBackward0";
+  int64_t skipped() const { return padding.value_or(-1); }
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor rows = ravel(index);
+    const bool broadcast = dy.dim() > index.unchecked().dim() + 1;  // and not summed up
+    const Tensor source = broadcast ? dy : reshape(dy, Dims{rows.numel(), sizes[1]});
+    return {Tensor(), added_to_zeros(sizes, 0, rows, source, skipped())};
+  }
+  bool adds_all(const Tensor& dy) const {
+    return adds_rows({sizes, index.unchecked(), dy, skipped()});
+  }
+};
+
+}  // namespace
+
+}  // namespace flambeau::ops
+
+namespace flambeau {
+
+template <> class NodeOf<ops::EmbeddingBackward> final : public RowsNode {
+ public:
+  explicit NodeOf(ops::EmbeddingBackward&& f) : f_(std::move(f)) {}
+  const char* name() const override { return ops::EmbeddingBackward::name; }
+  Tensors apply(TensorsView dy) override {
+    if (!f_) fail_freed(name());
+    return (*f_)(dy[0]);
+  }
+  void release_saved() override { f_.reset(); }
+  bool adds_all(const Tensor& dy) const override { return f_ && f_->adds_all(dy); }
+
+ private:
+  std::optional<ops::EmbeddingBackward> f_;
+};
+
+}  // namespace flambeau
+
+namespace flambeau::ops {
+
+namespace {
 
 // What no kernel looks at, because there is nothing to read.
 void check_places(const Tensor& x, size_t dim, const Tensor& at) {

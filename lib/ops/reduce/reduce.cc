@@ -1,6 +1,7 @@
 // Sums, means, products and counts, and the sum that undoes broadcasting.
 #include "base/error.h"
 #include "flambeau/binary.h"
+#include "graph/root_node.h"
 #include "kernels/fold/fold.h"
 #include "ops/complex_gate.h"
 #include "ops/formula.h"
@@ -23,6 +24,35 @@ template <Name N> struct SpreadBackward {
     return {expand(g, sizes)};
   }
 };
+
+}  // namespace
+
+}  // namespace flambeau::ops
+
+namespace flambeau {
+
+// Passes begin at the mean of a loss: its share of 1 is a number.
+template <> class NodeOf<ops::SpreadBackward<"MeanBackward0">> final : public RootNode {
+ public:
+  using Spread = ops::SpreadBackward<"MeanBackward0">;
+  explicit NodeOf(Spread&& f) : f_(std::move(f)) {}
+  const char* name() const override { return Spread::name; }
+  Tensors apply(TensorsView dy) override {
+    if (dy[0]) return f_(dy[0]);
+    const OutputMeta& y = outputs[0];
+    return {ops::expand(ops::full(f_.kept, ops::num(f_.scale), y.dtype, y.device), f_.sizes)};
+  }
+  void release_saved() override {}  // nothing is saved
+
+ private:
+  Spread f_;
+};
+
+}  // namespace flambeau
+
+namespace flambeau::ops {
+
+namespace {
 
 template <Name N> Tensor spread(Call& c, Tensor y, const ReducedShape& over, double scale) {
   return c.track(std::move(y), SpreadBackward<N>{Dims(c[0].sizes()), over.kept, scale});

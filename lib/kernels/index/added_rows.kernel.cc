@@ -1,0 +1,309 @@
+// See added_rows.h. A block has a strip of rows and a tile of columns. It lists the indices that
+// name its rows, sorts the list by row without a change of order within one, and adds row by row in
+// registers; a row of many indices is shared by all warps. A list that is full is a round, after
+// which sums wait in memory: a result's bits depend on the indices and on shapes alone.
+#include "kernels/index/added_rows.h"
+
+#include "kernels/types.h"
+#if defined(FLAM_DEVICE_SOURCE)
+#include "kernels/cuda_launch.h"
+#include "kernels/map/map_chunk.h"
+#include "kernels/report/report_device.h"
+#include "kernels/tile/store_wide.h"
+
+namespace flambeau::FLAM_TARGET {
+
+inline constexpr int kAddingThreads = 256, kAddingWarps = kAddingThreads / 32, kLooked = 8,
+                     kPiece = kAddingThreads * kLooked, kUnderWay = 8;
+inline constexpr int kListed = 2 * kPiece, kAlone = 64, kMostShared = kListed / (kAlone + 1) + 1;
+inline constexpr int kPlaceBits = 22;  // of an entry; the rest is a row of the strip
+inline constexpr uint32_t kPlace = (1u << kPlaceBits) - 1;
+static_assert(kStripRows <= 1 << (32 - kPlaceBits) && kStripRows == 4 * kAddingThreads);
+
+// What a round has: rows of the strip beside places in the source, from the round's first on.
+struct RowList {
+  uint32_t named[kListed], sorted[kListed];
+  int ends[kStripRows];  // of each row's entries in `sorted`; how many they are before that
+  int warps[kAddingWarps], shared[kMostShared], shares;
+  unsigned char begun[kStripRows];  // whether a sum of the row is in memory
+
+  __device__ __forceinline__ int start(int row) const { return row ? ends[row - 1] : 0; }
+};
+
+// What warps before this one have of `own`, and all have.
+__device__ __forceinline__ int before_warp(int own, int (&warps)[kAddingWarps], int& all) {
+  const int warp = int(threadIdx.x) / 32;
+  __syncthreads();  // what was there is read
+  if (threadIdx.x % 32 == 0) warps[warp] = own;
+  __syncthreads();
+  int before = 0;
+  all = 0;
+#pragma unroll
+  for (int w = 0; w < kAddingWarps; ++w) {
+    if (w < warp) before += warps[w];
+    all += warps[w];
+  }
+  return before;
+}
+
+struct Strip {
+  int64_t first;
+  int rows;
+  bool reports;  // of all blocks that look at an index one says that it is out of range
+};
+
+// Adds to the list what the piece from `begin` on has of the strip's rows, in its order.
+__device__ inline void list_piece(const AddedRowsArgs& a, const Strip& strip, int64_t round,
+                                  int64_t begin, int& filled, RowList& s) {
+  const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+  const int64_t own = begin + warp * 32 * kLooked + lane;
+  int row[kLooked], total = 0;
+  unsigned found[kLooked];
+#pragma unroll
+  for (int k = 0; k < kLooked; ++k) {
+    int64_t index = a.skipped;
+    if (own + k * 32 < a.count) {
+      uint32_t at = uint32_t(own + k * 32);
+      divide(at, a.period);
+      index = load_global(a.index + at);
+      if (strip.reports) in_range(a.op, a.report, index, index, 0, a.rows);
+    }
+    const int64_t of_strip = index - strip.first;
+    row[k] = index != a.skipped && of_strip >= 0 && of_strip < strip.rows ? int(of_strip) : -1;
+    found[k] = __ballot_sync(0xffffffffu, row[k] >= 0);
+    total += __popc(found[k]);
+  }
+  int all;
+  int at = filled + before_warp(total, s.warps, all);
+  const unsigned below = (1u << lane) - 1;
+#pragma unroll
+  for (int k = 0; k < kLooked; ++k) {
+    if (row[k] >= 0) {
+      const uint32_t place = uint32_t(own + k * 32 - round);
+      s.named[at + __popc(found[k] & below)] = uint32_t(row[k]) << kPlaceBits | place;
+      atomicAdd(&s.ends[row[k]], 1);
+    }
+    at += __popc(found[k]);
+  }
+  filled += all;
+}
+
+// Makes starts of the rows' numbers of entries, and finds the rows that warps share.
+__device__ inline void start_rows(RowList& s) {
+  const int lane = int(threadIdx.x) % 32, first = int(threadIdx.x) * 4;
+  int count[4], sum = 0, all;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    count[i] = s.ends[first + i];
+    sum += count[i];
+    if (count[i] > kAlone) s.shared[atomicAdd(&s.shares, 1)] = first + i;
+  }
+  int end = sum;  // of the warp's lanes up to this one
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const int before = __shfl_up_sync(0xffffffffu, end, unsigned(d));
+    if (lane >= d) end += before;
+  }
+  int at = before_warp(__shfl_sync(0xffffffffu, end, 31), s.warps, all) + end - sum;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    s.ends[first + i] = at;
+    at += count[i];
+  }
+}
+
+// By one warp: entries of a row keep their order. Starts become ends.
+__device__ inline void sort_rows(RowList& s, int filled) {
+  const int lane = int(threadIdx.x) % 32;
+#pragma unroll 1
+  for (int at = 0; at < filled; at += 32) {
+    const bool there = at + lane < filled;
+    const unsigned active = __ballot_sync(0xffffffffu, there);
+    if (there) {
+      const uint32_t entry = s.named[at + lane];
+      const int row = int(entry >> kPlaceBits);
+      const unsigned same = __match_any_sync(active, row);
+      const int to = s.ends[row] + __popc(same & ((1u << lane) - 1));
+      s.sorted[to] = entry & kPlace;
+      __syncwarp(active);
+      if ((same >> lane) == 1) s.ends[row] = to + 1;
+    }
+    __syncwarp();
+  }
+}
+
+// One value, or words of 16 bytes.
+template <class T, int kCount>
+__device__ __forceinline__ void load_row(const T* p, T (&v)[kCount]) {
+  constexpr int kWord = kCount == 1 ? 1 : 16 / int(sizeof(T));
+#pragma unroll
+  for (int w = 0; w < kCount; w += kWord) {
+    const auto chunk = Chunk<T, kWord>::from(p + w);
+#pragma unroll
+    for (int e = 0; e < kWord; ++e) v[w + e] = chunk.element(e);
+  }
+}
+
+template <class T, class V, int kCount>
+__device__ __forceinline__ void store_row(T* p, const V (&v)[kCount]) {
+  if constexpr (kCount == 1) {
+    store_global(p, narrow<T>(v[0]));
+  } else {
+    constexpr int kWord = 16 / int(sizeof(T));
+#pragma unroll
+    for (int w = 0; w < kCount; w += kWord) {
+      V part[kWord];
+#pragma unroll
+      for (int e = 0; e < kWord; ++e) part[e] = v[w + e];
+      store_wide(p + w, Chunk<T, kWord>::rounded(part).word);
+    }
+  }
+}
+
+// A lane's columns of the strip's rows.
+template <class T, int kCount> struct RowSum {
+  using V = Compute<T>;
+  const AddedRowsArgs& a;
+  RowList& s;
+  int64_t first, column, round;
+  bool active;  // the lane has columns
+
+  // Sums that are not whole yet; those of single and double precision wait in the result.
+  __device__ __forceinline__ V* waiting(int row) const {
+    V* const sums = reinterpret_cast<V*>(sizeof(V) == sizeof(T) ? static_cast<void*>(a.out)
+                                                                : static_cast<void*>(a.wide));
+    return sums + (first + row) * a.width + column;
+  }
+  __device__ __forceinline__ void begin(int row, V (&sum)[kCount]) const {
+    if (s.begun[row] && active) load_row(waiting(row), sum);
+  }
+  // Entries [from, to) of the sorted list.
+  __device__ __forceinline__ void add(int from, int to, V (&sum)[kCount]) const {
+    const T* const source = reinterpret_cast<const T*>(a.source) + round * a.width + column;
+#pragma unroll 1
+    for (int at = from; at < to; at += kUnderWay) {
+      Chunk<T, kCount> rows[kUnderWay] = {};
+#pragma unroll
+      for (int u = 0; u < kUnderWay; ++u) {
+        if (at + u < to && active)
+          rows[u] = Chunk<T, kCount>::from(source + int64_t(s.sorted[at + u]) * a.width);
+      }
+#pragma unroll
+      for (int u = 0; u < kUnderWay; ++u) {
+        if constexpr (kCount == 1) {
+          sum[0] += static_cast<V>(rows[u].element(0));
+        } else {
+          const auto values = rows[u].values();
+#pragma unroll
+          for (int e = 0; e < kCount; ++e) sum[e] += values.v[e];
+        }
+      }
+    }
+  }
+  __device__ __forceinline__ void leave(int row, const V (&sum)[kCount], bool whole) const {
+    __syncwarp();  // all lanes have begun
+    if (!whole && threadIdx.x % 32 == 0) s.begun[row] = 1;
+    if (!active) return;
+    if (sizeof(V) == sizeof(T) || !whole) return store_row(waiting(row), sum);
+    store_row(reinterpret_cast<T*>(a.out) + (first + row) * a.width + column, sum);
+  }
+};
+
+// Rows of few entries, a warp each.
+template <class T, int kCount>
+__device__ __forceinline__ void add_alone(const RowSum<T, kCount>& of, int rows, bool last) {
+  const RowList& s = of.s;
+#pragma unroll 1
+  for (int row = int(threadIdx.x) / 32; row < rows; row += kAddingWarps) {
+    const int from = s.start(row), to = s.ends[row];
+    if (to - from > kAlone || (from == to && !last)) continue;
+    Compute<T> sum[kCount] = {};
+    of.begin(row, sum);
+    of.add(from, to, sum);
+    of.leave(row, sum, last);
+  }
+}
+
+// Rows of many entries: each warp adds a part up, and the parts are added in their order.
+template <class T, int kCount>
+__device__ __forceinline__ void add_shared(const RowSum<T, kCount>& of, Compute<T>* parts,
+                                           bool last) {
+  const RowList& s = of.s;
+  const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+#pragma unroll 1
+  for (int i = 0; i < s.shares; ++i) {
+    const int row = s.shared[i], from = s.start(row), entries = s.ends[row] - from;
+    Compute<T> sum[kCount] = {};
+    of.add(from + entries * warp / kAddingWarps, from + entries * (warp + 1) / kAddingWarps, sum);
+#pragma unroll
+    for (int e = 0; e < kCount; ++e) parts[(warp * kCount + e) * 32 + lane] = sum[e];
+    __syncthreads();
+    if (warp == 0) {
+#pragma unroll
+      for (int e = 0; e < kCount; ++e) sum[e] = 0;
+      of.begin(row, sum);
+#pragma unroll 1
+      for (int w = 0; w < kAddingWarps; ++w) {
+#pragma unroll
+        for (int e = 0; e < kCount; ++e) sum[e] += parts[(w * kCount + e) * 32 + lane];
+      }
+      of.leave(row, sum, last);
+    }
+    __syncthreads();
+  }
+}
+
+template <class T, int kCount>
+__global__ void __launch_bounds__(kAddingThreads)
+    added_rows_kernel(const __grid_constant__ AddedRowsArgs a) {
+  __shared__ RowList s;
+  __shared__ Compute<T> parts[kAddingThreads * kCount];
+  Strip strip{blockIdx.x * int64_t(a.strip), a.strip, blockIdx.x == 0 && blockIdx.y == 0};
+  if (a.rows - strip.first < a.strip) strip.rows = int(a.rows - strip.first);
+  const int64_t column = (int64_t(blockIdx.y) * 32 + int(threadIdx.x) % 32) * kCount;
+  for (int r = int(threadIdx.x); r < kStripRows; r += kAddingThreads) s.begun[r] = 0;
+  int64_t begin = 0;
+  do {
+    for (int r = int(threadIdx.x); r < kStripRows; r += kAddingThreads) s.ends[r] = 0;
+    if (threadIdx.x == 0) s.shares = 0;
+    __syncthreads();
+    const int64_t round = begin;
+    int filled = 0;
+    for (; begin < a.count && filled + kPiece <= kListed && begin - round + kPiece <= kPlace;
+         begin += kPiece)
+      list_piece(a, strip, round, begin, filled, s);
+    __syncthreads();
+    start_rows(s);
+    __syncthreads();
+    if (threadIdx.x < 32) sort_rows(s, filled);
+    __syncthreads();
+    const RowSum<T, kCount> of{a, s, strip.first, column, round, column < a.width};
+    add_alone(of, strip.rows, begin >= a.count);
+    add_shared(of, parts, begin >= a.count);
+    __syncthreads();
+  } while (begin < a.count);
+}
+
+template <class T, int kCount> void launch_added_rows(void* stream, const AddedRowsArgs& a) {
+  const int64_t columns = 32 * kCount;
+  FLAM_LAUNCH(
+      (added_rows_kernel<T, kCount>),
+      dim3(unsigned((a.rows + a.strip - 1) / a.strip), unsigned((a.width + columns - 1) / columns)),
+      dim3(kAddingThreads), 0, stream, a);
+}
+
+template <class T> void added_rows_entry(void* stream, const void* p) {
+  const auto& a = *static_cast<const AddedRowsArgs*>(p);
+  a.each == 1 ? launch_added_rows<T, 1>(stream, a)
+              : launch_added_rows<T, 16 / int(sizeof(T))>(stream, a);
+}
+
+template <class... T> bool register_added_rows(TypeList<T...>) {
+  (kAddedRows.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &added_rows_entry<T>), ...);
+  return true;
+}
+
+[[maybe_unused]] static const bool registered_added_rows = register_added_rows(FloatTypes{});
+
+}  // namespace flambeau::FLAM_TARGET
+#endif
