@@ -43,6 +43,7 @@ class Rule:
 
 CONV, FOLD = "kernels/conv/conv", "kernels/fold/fold"
 DIRECT, IN_PLANES = "kernels/conv/conv_direct", "kernels/conv/conv_product_planes"
+IN_PAIRS, HALVES = "kernels/conv/conv_product_pairs", r"(\S*Half|\S*BFloat16)"
 CHUNKS, ELEMENTS = r"\bmap_chunks_kernel<\S*::", r"\bmap_elements_kernel<\S*::"
 PRODUCT, OF = r"\bconv_product_kernel<", r"\S*ConvResult\)"
 MMA, WIDE = (TENSOR, MATRICES, COPIES), (WIDE_STORES,)
@@ -112,14 +113,22 @@ RULES = (
     Rule(r"\bheld_join_kernel<", "ops/nn/rows", 64, needs=(WIDE_LOADS,)),
     # Two blocks of halves a multiprocessor; the gradient by the weight (2) is written by elements,
     # and the last block of a tile is found by a word in shared memory.
-    Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}[01],", CONV, registers=128, needs=WIDE, main=MMA),
-    Rule(rf"{PRODUCT}(\S*Half|\S*BFloat16), {OF}2,", CONV, 128, 16, main=MMA),
+    Rule(
+        rf"{PRODUCT}{HALVES}, {OF}[01],(?!.*ConvPlanes)",
+        CONV,
+        registers=128,
+        needs=WIDE,
+        main=MMA,
+    ),
+    Rule(rf"{PRODUCT}{HALVES}, {OF}2,(?!.*ConvPlanes)", CONV, 128, 16, main=MMA),
+    Rule(rf"{PRODUCT}{HALVES}, .*ConvPlanes", IN_PAIRS, 128, 16, main=(TENSOR, MATRICES)),
     Rule(rf"{PRODUCT}float, (?!.*ConvPlanes)", CONV, 255, 16, main=(FMA, WIDE_SHARED, COPIES)),
     Rule(
         rf"{PRODUCT}float, .*ConvPlanes", IN_PLANES, 255, 16, main=(FMA, WIDE_SHARED, WORD_COPIES)
     ),
     Rule(r"\bconv_parts_kernel<", CONV, registers=40),
     Rule(r"\bconv_parts_kernel<", IN_PLANES, registers=40),
+    Rule(r"\bconv_parts_kernel<", IN_PAIRS, registers=40),
     # Vectors of channels: of a run's four outputs 32 sums in registers.
     Rule(
         r"\bconv_direct_kernel<\S+, [48], ",

@@ -284,6 +284,42 @@ TEST(Conv, EmulatedPlanes) {
              false);
 }
 
+// Windows that overlap little: half types are read where they lie in planes.
+TEST(Conv, EmulatedPairs) {
+  FLAM_EMULATED(forward, kConvPlanes);
+  const Emulated data(kConvPlanesData), weight(kConvPlanesWeight);
+  const Refused product_of_pixels(kConvProduct), product_data(kConvProductData),
+      product_weight(kConvProductWeight);
+  cuda_on_cpu::bank_counts = {};
+  cuda_on_cpu::counting_banks = true;
+  for (Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+    check_case({1, 20, 136, 1, {12, 11}, {1, 1}, {2, 2}, {0, 0}, {1, 1}}, dtype, false);
+    check_case({3, 20, 24, 1, {11, 12}, {1, 1}, {2, 3}, {1, 0}, {1, 1}}, dtype, false);
+    check_case({2, 72, 16, 2, {40}, {1}, {2}, {0}, {1}}, dtype, false);
+    check_case({2, 9, 70, 1, {3, 4, 5}, {1, 1, 1}, {1, 2, 1}, {0, 1, 0}, {1, 1, 1}}, dtype, false);
+    check_case({2, 10, 24, 1, {9, 8}, {2, 2}, {2, 2}, {1, 0}, {1, 1}}, dtype, false);
+    check_case({2, 10, 12, 1, {17}, {3}, {1}, {2}, {2}}, dtype, false);
+  }
+  cuda_on_cpu::counting_banks = false;
+  EXPECT_GT(cuda_on_cpu::bank_counts.phases, 10000u);
+  EXPECT_EQ(cuda_on_cpu::bank_counts.conflicts, 0u);
+}
+
+// The pass reads what the tap meets and writes the result, once each; sectors that strides cut are
+// moved whole.
+TEST(Conv, EmulatedPairsMoveNothingBefore) {
+  FLAM_EMULATED(forward, kConvPlanes);
+  const Refused product_of_pixels(kConvProduct);
+  const Case c{2, 32, 64, 1, {32, 32}, {1, 1}, {2, 2}, {0, 0}, {1, 1}};
+  const Problem s = problem_of(c, Dtype::bf16, false);
+  cuda_on_cpu::traffic = {};
+  cuda_on_cpu::counting_traffic = true;
+  run_conv("conv", s.y, s.x, s.w, {}, params_of(c));
+  cuda_on_cpu::counting_traffic = false;
+  EXPECT_EQ(cuda_on_cpu::traffic.launches, 1u);
+  EXPECT_LE(cuda_on_cpu::traffic.read, s.x.nbytes() / 2);  // every second row
+}
+
 // Weights and images that lie in other orders, some of them expanded: the same sums.
 TEST(Conv, EmulatedPlanesTakeStrides) {
   FLAM_EMULATED(forward, kConvPlanes);

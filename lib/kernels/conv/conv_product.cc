@@ -131,9 +131,9 @@ void set_result(ConvProduct& p, const ConvOperand& out, int64_t chunk) {
   for (int64_t step : out.space) p.chunks_out = p.chunks_out && step % chunk == 0;
 }
 
-void count_tiles(ConvProduct& p, int64_t depth_of_step) {
+void count_tiles(ConvProduct& p, int64_t depth_of_step, int64_t widest = kTile) {
   p.row_tiles = int32_t(up(p.rows, kTile));
-  p.column_tiles = int32_t(up(p.columns, p.columns <= kTile / 2 ? kTile / 2 : kTile));
+  p.column_tiles = int32_t(up(p.columns, p.columns <= kTile / 2 ? kTile / 2 : widest));
   p.steps = int32_t(up(p.depth, depth_of_step));
 }
 
@@ -183,6 +183,17 @@ bool in_planes(const Tensor& t) {
   return innermost == 1 && reach < kConvLimit;
 }
 
+// A block copies a value for each tap that meets it, and so do all that share it. Words of f32 come
+// while products are made. Values of half types pass through registers, by instructions that for a
+// few copies of each cost no more than to bring all values in another order, which reads and writes
+// them once more than products do.
+constexpr int64_t kMostCopies = 5;
+bool pays_in_planes(const Tensor& t, int64_t copies, int64_t values) {
+  return !is_half(t.dtype()) || copies <= kMostCopies * values;
+}
+int64_t widest_in_planes(const Tensor& t) { return is_half(t.dtype()) ? kConvPairColumns : kTile; }
+int64_t tiles_across(const Tensor& t, int64_t columns) { return up(columns, widest_in_planes(t)); }
+
 // 32 bits count the weights, too, from the first one of a group.
 bool planes_serve(const Kernel& kernel, const Tensor& met, const Tensor& w, const ConvArgs& g) {
   if (std::abs(w.strides()[0]) >= kConvLimit) return false;
@@ -210,9 +221,9 @@ ConvPlanes planes_of(const ConvArgs& g, const Tensor& met, const int64_t (&met_s
 }
 
 // Whether an output channel's weights lie as a convolution's depth does, in chunks.
-bool weights_in_chunks(const ConvArgs& g) {
+bool weights_in_chunks(const ConvArgs& g, int64_t chunk) {
   int64_t step = 1;
-  bool lie = g.w.outer % 4 == 0 && reinterpret_cast<uintptr_t>(g.w.data) % 16 == 0;
+  bool lie = g.w.outer % chunk == 0 && reinterpret_cast<uintptr_t>(g.w.data) % 16 == 0;
   for (int d = kConvDims; d-- > 0;) {
     lie = lie && (g.kernel[d] == 1 || g.w.space[d] == step);
     step *= g.kernel[d];
@@ -222,24 +233,31 @@ bool weights_in_chunks(const ConvArgs& g) {
 
 bool run_planes(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
                 const Tensor& bias, const ConvArgs& g) {
-  if (!planes_serve(kConvPlanes, x, w, g)) return false;
+  const int64_t copies = conv_volume(g.kernel) * tiles_across(x, g.out_channels);
+  if (!pays_in_planes(x, copies, conv_volume(g.stride)) || !planes_serve(kConvPlanes, x, w, g))
+    return false;
   ConvPlanes p = planes_of(g, x, g.in, g.out);
   p.w_row = int32_t(g.w.outer);
   p.w_depth = int32_t(g.w.inner);
-  p.w_chunks = weights_in_chunks(g);
+  p.w_chunks = weights_in_chunks(g, chunk_of(w));
   p.depth = int32_t(g.in_channels * conv_volume(g.kernel));
   p.rows = int32_t(g.images * conv_volume(g.out));
   p.columns = int32_t(g.out_channels);
   set_result(p, g.y, chunk_of(y));
-  count_tiles(p, kStepChunks * chunk_of(y));
+  count_tiles(p, kStepChunks * chunk_of(y), widest_in_planes(y));
   launch_kernel(op, kConvPlanes.find(op, y.device(), y.dtype()), y.device(), p,
                 {writes(y), reads(x), reads(w), reads(bias)});
   return true;
 }
 
+bool planes_serve_data(const Tensor& dy, const Tensor& w, const ConvArgs& g) {
+  return pays_in_planes(dy, conv_volume(g.kernel) * tiles_across(dy, g.in_channels), 1) &&
+         planes_serve(kConvPlanesData, dy, w, g);
+}
+
 bool run_planes_data(const char* op, const Tensor& dx, const Tensor& dy, const Tensor& w,
                      const Tensor& bias, const ConvArgs& g) {
-  if (!planes_serve(kConvPlanesData, dy, w, g)) return false;
+  if (!planes_serve_data(dy, w, g)) return false;
   ConvPlanes p = planes_of(g, dy, g.out, g.in);
   set_backwards(p, g);
   p.w_row = int32_t(g.w.inner);
@@ -248,14 +266,18 @@ bool run_planes_data(const char* op, const Tensor& dx, const Tensor& dy, const T
   p.rows = int32_t(g.images * conv_volume(g.in));
   p.columns = int32_t(g.in_channels);
   set_result(p, g.x, chunk_of(dx));
-  count_tiles(p, kStepChunks * chunk_of(dx));
+  count_tiles(p, kStepChunks * chunk_of(dx), widest_in_planes(dx));
   launch_kernel(op, kConvPlanesData.find(op, dx.device(), dx.dtype()), dx.device(), p,
                 {writes(dx), reads(dy), reads(w), reads(bias)});
   return true;
 }
 
 bool planes_serve_weight(const Tensor& dy, const Tensor& x, const Tensor& dw, const ConvArgs& g) {
-  return in_planes(dy) && planes_serve(kConvPlanesWeight, x, dw, g);
+  const int64_t taps = conv_volume(g.kernel);
+  const int64_t copies = x.numel() / conv_volume(g.stride) * taps * up(g.out_channels, kTile) +
+                         dy.numel() * tiles_across(x, g.in_channels * taps);
+  return pays_in_planes(x, copies, x.numel() + dy.numel()) && in_planes(dy) &&
+         planes_serve(kConvPlanesWeight, x, dw, g);
 }
 
 bool run_planes_weight(const char* op, const Tensor& dw, const Tensor& dy, const Tensor& x,
@@ -268,7 +290,7 @@ bool run_planes_weight(const char* op, const Tensor& dw, const Tensor& dy, const
   p.columns = int32_t(g.in_channels * conv_volume(g.kernel));
   p.depth = int32_t(g.images * conv_volume(g.out));
   p.out = g.w;
-  count_tiles(p, kStepChunks * chunk_of(x));
+  count_tiles(p, kStepChunks * chunk_of(x), widest_in_planes(x));
   launch_weight(op, kConvPlanesWeight, p, dw, dy, x);
   return true;
 }
@@ -291,7 +313,7 @@ bool conv_product_serves(const Kernel& kernel, const Tensor& out, const ConvArgs
 }
 
 void bring_conv_product(Tensor& dy, Tensor& x, Tensor& w, const ConvArgs& g) {
-  if (planes_serve(kConvPlanesData, dy, w, g) && planes_serve_weight(dy, x, w, g)) return;
+  if (planes_serve_data(dy, w, g) && planes_serve_weight(dy, x, w, g)) return;
   const int64_t groups = g.groups;
   Pixels pixels;
   const auto seen = [&](const Tensor& t) {  // as a tensor, once it is pixels

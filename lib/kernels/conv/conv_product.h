@@ -2,7 +2,8 @@
 // patches is ever in memory: a row is a position, a step of the depth is a tap and eight channels,
 // which a block copies from where the image has them into its tiles. Images and weights lie with
 // channels next to each other; what lies otherwise is turned once before. But f32, whose products
-// take longer than words to copy, is read where it lies in planes, and its weights as they lie.
+// take longer than words to copy, is read where it lies in planes, and its weights as they lie; so
+// are half types under one tap with strides, which reads a part of an image once.
 #pragma once
 #include "kernels/conv/conv.h"
 #include "kernels/fast_divide.h"
@@ -47,7 +48,8 @@ struct ConvPlanes : ConvProduct {
   int64_t w_group;
   bool w_chunks;  // the depth of a row of weights lies in chunks
 };
-inline constexpr int kConvMostTaps = 31;  // of planes
+inline constexpr int kConvMostTaps = 31;     // of planes
+inline constexpr int kConvPairColumns = 64;  // of a block, of half types in planes: registers
 
 extern constinit Kernel kConvProduct, kConvProductData, kConvProductWeight;
 extern constinit Kernel kConvPlanes, kConvPlanesData, kConvPlanesWeight;

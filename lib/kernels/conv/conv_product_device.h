@@ -116,11 +116,11 @@ void conv_product_launch(void* stream, const G& g) {
               L::kStages * L::kBytes, stream, g);
 }
 
-template <class T, ConvResult kResult, class G>
+template <class T, ConvResult kResult, class G, int kWidest = 128>
 void conv_product_entry(void* stream, const void* p) {
   const G& g = *static_cast<const G*>(p);
   g.columns <= 64 ? conv_product_launch<T, kResult, 64>(stream, g)
-                  : conv_product_launch<T, kResult, 128>(stream, g);
+                  : conv_product_launch<T, kResult, kWidest>(stream, g);
   if constexpr (kResult == ConvResult::weight) {
     if (g.splits == 1 || g.tickets >= 0) return;
     const int64_t n = int64_t(g.groups) * g.rows * g.columns;

@@ -43,9 +43,8 @@ __device__ __forceinline__ uint32_t conv_taps_met(const ConvPlanes& g,
 }
 
 // Where a window begins; of the gradient by the data in whole strides, as its taps are.
-template <bool kStrided>
-__device__ __forceinline__ const float* conv_window_start(const ConvPlanes& g,
-                                                          const ConvWindow& w) {
+template <class T, bool kStrided>
+__device__ __forceinline__ const T* conv_window_start(const ConvPlanes& g, const ConvWindow& w) {
   int64_t at = 0;
 #pragma unroll
   for (int d = 0; d < kConvDims; ++d) {
@@ -53,7 +52,7 @@ __device__ __forceinline__ const float* conv_window_start(const ConvPlanes& g,
     if constexpr (kStrided) c = c < 0 ? 0 : int32_t(quotient(uint32_t(c), g.stride[d]));
     at += int64_t(c) * g.met.space[d];
   }
-  return reinterpret_cast<const float*>(w.data) + at;
+  return reinterpret_cast<const T*>(w.data) + at;
 }
 
 // A place along the depth of channels and taps, from a window's start in the image and from an
@@ -79,6 +78,18 @@ __device__ __forceinline__ ConvPlaneTap conv_plane_tap(const ConvPlanes& g, uint
   return t;
 }
 
+// Of the gradient by the weight: a position in what lies there.
+__device__ __forceinline__ int64_t conv_own_offset(const ConvPlanes& g, uint32_t position) {
+  int64_t at = 0;
+#pragma unroll
+  for (int d = kConvDims; d-- > 0;) {
+    const uint32_t outer = divide(position, g.positions[d]);
+    at += int64_t(position) * g.own.space[d];
+    position = outer;
+  }
+  return at + int64_t(position) * g.own.image;
+}
+
 // Rows along the depth hold what a tap meets at the positions of the block's rows.
 template <bool kStrided> struct ConvPlaneRows {
   static constexpr int kEach = kConvRows / 32, kWarps = kConvThreads / 32;
@@ -90,7 +101,7 @@ template <bool kStrided> struct ConvPlaneRows {
 #pragma unroll
     for (int j = 0; j < kEach; ++j) {
       const ConvWindow w = conv_window<float>(g, first + row(j), g.rows, group);
-      start[j] = conv_window_start<kStrided>(g, w);
+      start[j] = conv_window_start<float, kStrided>(g, w);
       meets[j] = conv_taps_met<kStrided>(g, w.at);
     }
   }
@@ -186,17 +197,9 @@ template <int kColumns> struct ConvPlaneCopies<ConvResult::weight, kColumns> {
     const int in_row = line % 4 * 4;
     const bool inside = position < g.depth;
     const ConvWindow w = conv_window<float>(g, position, g.depth, group);
-    const float* const start = conv_window_start<false>(g, w);
+    const float* const start = conv_window_start<float, false>(g, w);
     const uint32_t meets = conv_taps_met<false>(g, w.at);
-    uint32_t rest = inside ? uint32_t(position) : 0;
-    int64_t at = 0;
-#pragma unroll
-    for (int d = kConvDims; d-- > 0;) {
-      const uint32_t outer = divide(rest, g.positions[d]);
-      at += int64_t(rest) * g.own.space[d];
-      rest = outer;
-    }
-    at += int64_t(rest) * g.own.image;
+    const int64_t at = conv_own_offset(g, inside ? uint32_t(position) : 0);
 #pragma unroll
     for (int i = 0; i < kConvRows / kBelow; ++i) {
       const int row = below + i * kBelow;
