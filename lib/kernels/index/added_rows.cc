@@ -30,7 +30,7 @@ struct Cut {
     count = s.source.numel() / width;
     words = 16 / int64_t(s.source.element_size());
     const int64_t tiles = up(width, 32 * words);
-    strip = std::clamp<int64_t>(up(rows * tiles, kBlocks), 1, kStripRows);
+    strip = std::clamp<int64_t>(up(rows * tiles, kBlocks), 1, kAddedStripRows);
     blocks = up(rows, strip) * tiles;
   }
 };

@@ -9,7 +9,7 @@
 
 namespace flambeau {
 
-inline constexpr int kStripRows = 1024;  // the most that a block has
+inline constexpr int kAddedStripRows = 1024;  // the most that a block has
 
 struct AddedRowsArgs {
   int64_t rows, width;  // of the result; a row of the source is as wide

@@ -15,17 +15,18 @@ namespace flambeau::FLAM_TARGET {
 
 inline constexpr int kAddingThreads = 256, kAddingWarps = kAddingThreads / 32, kLooked = 8,
                      kPiece = kAddingThreads * kLooked, kUnderWay = 8;
-inline constexpr int kListed = 2 * kPiece, kAlone = 64, kMostShared = kListed / (kAlone + 1) + 1;
+inline constexpr int kListed = 2 * kPiece, kAlone = 64,
+                     kMostSharedRows = kListed / (kAlone + 1) + 1;
 inline constexpr int kPlaceBits = 22;  // of an entry; the rest is a row of the strip
 inline constexpr uint32_t kPlace = (1u << kPlaceBits) - 1;
-static_assert(kStripRows <= 1 << (32 - kPlaceBits) && kStripRows == 4 * kAddingThreads);
+static_assert(kAddedStripRows <= 1 << (32 - kPlaceBits) && kAddedStripRows == 4 * kAddingThreads);
 
 // What a round has: rows of the strip beside places in the source, from the round's first on.
-struct RowList {
+struct AddedList {
   uint32_t named[kListed], sorted[kListed];
-  int ends[kStripRows];  // of each row's entries in `sorted`; how many they are before that
-  int warps[kAddingWarps], shared[kMostShared], shares;
-  unsigned char begun[kStripRows];  // whether a sum of the row is in memory
+  int ends[kAddedStripRows];  // of each row's entries in `sorted`; how many they are before that
+  int warps[kAddingWarps], shared[kMostSharedRows], shares;
+  unsigned char begun[kAddedStripRows];  // whether a sum of the row is in memory
 
   __device__ __forceinline__ int start(int row) const { return row ? ends[row - 1] : 0; }
 };
@@ -46,15 +47,15 @@ __device__ __forceinline__ int before_warp(int own, int (&warps)[kAddingWarps], 
   return before;
 }
 
-struct Strip {
+struct AddedStrip {
   int64_t first;
   int rows;
   bool reports;  // of all blocks that look at an index one says that it is out of range
 };
 
 // Adds to the list what the piece from `begin` on has of the strip's rows, in its order.
-__device__ inline void list_piece(const AddedRowsArgs& a, const Strip& strip, int64_t round,
-                                  int64_t begin, int& filled, RowList& s) {
+__device__ inline void list_piece(const AddedRowsArgs& a, const AddedStrip& strip, int64_t round,
+                                  int64_t begin, int& filled, AddedList& s) {
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
   const int64_t own = begin + warp * 32 * kLooked + lane;
   int row[kLooked], total = 0;
@@ -89,7 +90,7 @@ __device__ inline void list_piece(const AddedRowsArgs& a, const Strip& strip, in
 }
 
 // Makes starts of the rows' numbers of entries, and finds the rows that warps share.
-__device__ inline void start_rows(RowList& s) {
+__device__ inline void start_rows(AddedList& s) {
   const int lane = int(threadIdx.x) % 32, first = int(threadIdx.x) * 4;
   int count[4], sum = 0, all;
 #pragma unroll
@@ -113,7 +114,7 @@ __device__ inline void start_rows(RowList& s) {
 }
 
 // By one warp: entries of a row keep their order. Starts become ends.
-__device__ inline void sort_rows(RowList& s, int filled) {
+__device__ inline void sort_rows(AddedList& s, int filled) {
   const int lane = int(threadIdx.x) % 32;
 #pragma unroll 1
   for (int at = 0; at < filled; at += 32) {
@@ -161,10 +162,10 @@ __device__ __forceinline__ void store_row(T* p, const V (&v)[kCount]) {
 }
 
 // A lane's columns of the strip's rows.
-template <class T, int kCount> struct RowSum {
+template <class T, int kCount> struct AddedRow {
   using V = Compute<T>;
   const AddedRowsArgs& a;
-  RowList& s;
+  AddedList& s;
   int64_t first, column, round;
   bool active;  // the lane has columns
 
@@ -211,8 +212,8 @@ template <class T, int kCount> struct RowSum {
 
 // Rows of few entries, a warp each.
 template <class T, int kCount>
-__device__ __forceinline__ void add_alone(const RowSum<T, kCount>& of, int rows, bool last) {
-  const RowList& s = of.s;
+__device__ __forceinline__ void add_alone(const AddedRow<T, kCount>& of, int rows, bool last) {
+  const AddedList& s = of.s;
 #pragma unroll 1
   for (int row = int(threadIdx.x) / 32; row < rows; row += kAddingWarps) {
     const int from = s.start(row), to = s.ends[row];
@@ -226,9 +227,9 @@ __device__ __forceinline__ void add_alone(const RowSum<T, kCount>& of, int rows,
 
 // Rows of many entries: each warp adds a part up, and the parts are added in their order.
 template <class T, int kCount>
-__device__ __forceinline__ void add_shared(const RowSum<T, kCount>& of, Compute<T>* parts,
+__device__ __forceinline__ void add_shared(const AddedRow<T, kCount>& of, Compute<T>* parts,
                                            bool last) {
-  const RowList& s = of.s;
+  const AddedList& s = of.s;
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
 #pragma unroll 1
   for (int i = 0; i < s.shares; ++i) {
@@ -256,15 +257,15 @@ __device__ __forceinline__ void add_shared(const RowSum<T, kCount>& of, Compute<
 template <class T, int kCount>
 __global__ void __launch_bounds__(kAddingThreads)
     added_rows_kernel(const __grid_constant__ AddedRowsArgs a) {
-  __shared__ RowList s;
+  __shared__ AddedList s;
   __shared__ Compute<T> parts[kAddingThreads * kCount];
-  Strip strip{blockIdx.x * int64_t(a.strip), a.strip, blockIdx.x == 0 && blockIdx.y == 0};
+  AddedStrip strip{blockIdx.x * int64_t(a.strip), a.strip, blockIdx.x == 0 && blockIdx.y == 0};
   if (a.rows - strip.first < a.strip) strip.rows = int(a.rows - strip.first);
   const int64_t column = (int64_t(blockIdx.y) * 32 + int(threadIdx.x) % 32) * kCount;
-  for (int r = int(threadIdx.x); r < kStripRows; r += kAddingThreads) s.begun[r] = 0;
+  for (int r = int(threadIdx.x); r < kAddedStripRows; r += kAddingThreads) s.begun[r] = 0;
   int64_t begin = 0;
   do {
-    for (int r = int(threadIdx.x); r < kStripRows; r += kAddingThreads) s.ends[r] = 0;
+    for (int r = int(threadIdx.x); r < kAddedStripRows; r += kAddingThreads) s.ends[r] = 0;
     if (threadIdx.x == 0) s.shares = 0;
     __syncthreads();
     const int64_t round = begin;
@@ -277,7 +278,7 @@ __global__ void __launch_bounds__(kAddingThreads)
     __syncthreads();
     if (threadIdx.x < 32) sort_rows(s, filled);
     __syncthreads();
-    const RowSum<T, kCount> of{a, s, strip.first, column, round, column < a.width};
+    const AddedRow<T, kCount> of{a, s, strip.first, column, round, column < a.width};
     add_alone(of, strip.rows, begin >= a.count);
     add_shared(of, parts, begin >= a.count);
     __syncthreads();
