@@ -50,19 +50,19 @@ void capture_draws(Ref<CapturedDraws> draws) {
     *known = nullptr;
 }
 
-Draw CapturedDraws::next(Generator& g) {
+Draw CapturedDraws::next(Generator& g, uint64_t launches) {
   auto at = std::ranges::find(entries_, &g, [](const Entry& e) { return e.generator.get(); });
   if (at == entries_.end()) {
     entries_.push_back({Ref<Generator>::share(&g), new_cell(device_)});
     at = entries_.end() - 1;
   }
-  return {{0, at->launches++}, at->cell};
+  return {{0, std::exchange(at->launches, at->launches + launches)}, at->cell};
 }
 
-Draw next_draw(Generator& g, Device device) {
+Draw next_draw(Generator& g, Device device, uint64_t launches) {
   CapturedDraws* const draws = captured_draws();
-  if (draws && draws->device() == device) return draws->next(g);
-  const Generator::State s = g.advance(1);
+  if (draws && draws->device() == device) return draws->next(g, launches);
+  const Generator::State s = g.advance(launches);
   return {{s.seed, s.offset}, {}};
 }
 

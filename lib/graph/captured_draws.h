@@ -20,8 +20,8 @@ class CapturedDraws final : public RefCounted {
   // The capture has ended, on whatever thread; others that hold these see it before they draw.
   void close() { open_.store(false, std::memory_order_release); }
   bool open() const { return open_.load(std::memory_order_acquire); }
-  // The next launch's draw from `g`.
-  Draw next(Generator& g);
+  // The draw of the next launch from `g`, and room for those of the launches after it.
+  Draw next(Generator& g, uint64_t launches);
   // For every generator that is drawn from: write(cell, its state), and moves it on by as many
   // launches as the graph has.
   template <class F> void take(F&& write) const {
@@ -44,7 +44,8 @@ class CapturedDraws final : public RefCounted {
 CapturedDraws* captured_draws() noexcept;
 void capture_draws(Ref<CapturedDraws> draws);
 
-// The draw of one launch on `device` from `g`.
-Draw next_draw(Generator& g, Device device);
+// The draw of a launch on `device` from `g`; of several launches the first, whose offset each that
+// follows has one more than.
+Draw next_draw(Generator& g, Device device, uint64_t launches = 1);
 
 }  // namespace flambeau

@@ -1,6 +1,5 @@
 // Attention: scores, softmax and a weighted sum, by tiles, or composed of products where weights
-// are wanted, or dropped without a kernel for that; and the form with several heads and
-// projections.
+// are wanted, or batches repeat themselves; and the form with several heads and projections.
 #include <cmath>
 #include <tuple>
 

@@ -2,6 +2,7 @@
 // such that the scores of a tile stay near; the views, masks and memory of a tile. Tiles do not
 // depend on the number of threads.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include "ops/formula.h"
@@ -56,30 +57,59 @@ inline Tensor by_places(DimsView sizes, Dtype dtype, Device device) {
   return flambeau::empty_strided(sizes, Dims{l * h * e, e, h * e, 1}, dtype, device);
 }
 
+// Which keys count for a query i: those from i + shift - left to i + shift + right; a negative left
+// or right is no bound. {-1, 0} is causal.
+struct KeyBand {
+  int64_t left = -1, right = -1, shift = 0;
+
+  bool bounded() const { return left >= 0 || right >= 0; }
+};
+
+// 0 where a key counts and -infinity elsewhere, for queries from 0 and keys from `first`.
+inline Tensor band_mask(const KeyBand& band, DimsView sizes, int64_t first, Dtype dtype,
+                        Device device) {
+  const Tensor all = ones(sizes, Dtype::boolean, device);
+  Tensor added = zeros(sizes, dtype, device);
+  const auto hide = [&](const Tensor& some) { added = masked_fill(added, some, num(-INFINITY)); };
+  if (band.right >= 0) hide(triu(all, band.shift + band.right - first + 1));
+  if (band.left >= 0) hide(tril(all, band.shift - band.left - first - 1));
+  return added;
+}
+
 // How a launch is cut. Gradients are summed over the tiles of one piece of the batch.
 struct Cut {
   Dtype dtype;     // computed in
   size_t dim;      // of the batch that is cut
   int64_t pieces;  // its size
   int64_t piece, rows, length, keys;
-  bool causal;
+  KeyBand band;
 
-  Cut(const Tensor& q, const Tensor& k, bool is_causal)
+  // `wide`: scores of half types are f32 on devices, too, as they are on the host.
+  Cut(const Tensor& q, const Tensor& k, const KeyBand& counting, bool wide)
       : dtype(q.dtype()),
         dim(q.size(0) > 1 ? 0 : 1),
         pieces(q.size(int64_t(dim))),
         length(q.size(2)),
         keys(k.size(2)),
-        causal(is_causal) {
+        band(counting) {
     const bool host = kernel_column(q.device()) == KernelColumn::host;
     const int64_t heads = q.size(0) * q.size(1) / pieces;
-    if (is_half(dtype) && host) dtype = Dtype::f32;
+    if (is_half(dtype) && (host || wide)) dtype = Dtype::f32;
     const int64_t budget =
         std::max<int64_t>((host ? kHostScores : kDeviceScores) / heads / keys, 1);
-    rows = std::min(length, std::max(kRows, causal && host ? kRows : budget));
+    rows = std::min(length, std::max(kRows, band.bounded() && host ? kRows : budget));
     piece = std::min(pieces, std::max<int64_t>(budget / rows, 1));
   }
-  int64_t seen(int64_t row, int64_t n) const { return causal ? std::min(row + n, keys) : keys; }
+  // The keys that count for any of n queries from `row`: the first, and after the last.
+  int64_t first_seen(int64_t row) const {
+    return band.left < 0 ? 0 : std::clamp<int64_t>(row + band.shift - band.left, 0, keys);
+  }
+  int64_t end_seen(int64_t row, int64_t n) const {
+    return band.right < 0 ? keys : std::clamp<int64_t>(row + n + band.shift + band.right, 0, keys);
+  }
+  // Tiles in all of the rows, and of the whole.
+  int64_t tiles() const { return (length + rows - 1) / rows; }
+  int64_t all_tiles() const { return (pieces + piece - 1) / piece * tiles(); }
 };
 
 // One piece of an operand, in the type that is computed in.
@@ -102,25 +132,36 @@ inline void give_back(const Cut& cut, const Tensor& t, int64_t first, int64_t n,
   if (t.dtype() != cut.dtype) run_cast(part(t, cut.dim, first, n), from);
 }
 
-// What is added to the scores of each tile, by dimension 2 its rows.
+// What is added to the scores of each tile, by dimension 2 its rows. That of a band is the same for
+// all tiles, by the place of a key beside the tile's first query.
 struct Mask {
   Tensor added;
-  int64_t last_row = 0;  // of a causal one, where its last tile begins
+  int64_t first_place = 0;  // of a band, its first column
 
   Mask(const Cut& cut, const Tensor& mask, Device device) {
-    if (cut.causal) {
-      last_row = (cut.length - 1) / cut.rows * cut.rows;
-      const Tensor later =
-          triu(ones(Dims{cut.rows, last_row + cut.rows}, Dtype::boolean, device), last_row + 1);
-      added = lifted(masked_fill(zeros(later.sizes(), cut.dtype, device), later, num(-INFINITY)));
+    if (cut.band.bounded()) {
+      added = of_band(cut, device);
     } else if (mask) {
       added = lifted(to_dtype(mask, cut.dtype));
     }
   }
+  // Of `rows` rows from `row`, and the keys that count for any of them.
   Tensor tile(const Cut& cut, int64_t first, int64_t n, int64_t row, int64_t rows) const {
     if (!added) return added;
-    if (!cut.causal) return part(part(added, cut.dim, first, n), 2, row, rows);
-    return part(part(added, 2, 0, rows), 3, last_row - row, cut.seen(row, rows));
+    if (!cut.band.bounded()) return part(part(added, cut.dim, first, n), 2, row, rows);
+    const int64_t from = cut.first_seen(row);
+    return part(part(added, 2, 0, rows), 3, from - row - first_place,
+                cut.end_seen(row, rows) - from);
+  }
+
+ private:
+  Tensor of_band(const Cut& cut, Device device) {
+    const int64_t last_row = (cut.length - 1) / cut.rows * cut.rows,
+                  low = cut.band.shift - cut.band.left, high = cut.band.shift + cut.band.right;
+    first_place = cut.band.left < 0 ? -last_row : std::max(-last_row, low);
+    const int64_t end = cut.band.right < 0 ? cut.keys : std::min(cut.keys, cut.rows + high);
+    const Dims sizes{cut.rows, std::max<int64_t>(end - first_place, 0)};
+    return lifted(band_mask(cut.band, sizes, first_place, cut.dtype, device));
   }
 };
 

@@ -1,20 +1,14 @@
-// Attention by tiles: some entries of the batch and some rows of queries at a time go through
-// product, softmax and product, and backward computes their weights again, so that memory grows
-// with the length and not with its square. A row sees all its keys at once, so neither a running
-// maximum nor a saved sum is needed; a causal tile leaves out the keys after its last row. Half
-// types are widened by tile. Where there is a kernel of its own (kernels/attention: on the host
-// forward, on devices for half types and f32) that one is launched.
-// Rabe and Staats, "Self-attention Does Not Need O(n^2) Memory" (2021); Dao, Fu, Ermon, Rudra and
-// Re, "FlashAttention" (2022).
+// Attention without a matrix of all scores: by the kernels of kernels/attention where there are any
+// (on the host forward, on devices for half types and f32), else by passes of products
+// (attention_passes.h), which also drop weights on the host and make the gradients of masks there.
+// What forward took, backward takes, for both drop the same weights.
 #include "ops/nn/attention_tiles.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "kernels/attention/attention.h"
-#include "kernels/gemm/gemm.h"
-#include "ops/nn/attention_cut.h"
-#include "ops/random/draw.h"
+#include "ops/nn/attention_passes.h"
 #include "tensor/joined.h"
 
 namespace flambeau::ops {
@@ -23,107 +17,44 @@ namespace {
 
 constexpr Op kOp = op::scaled_dot_product_attention;
 
-void weights_of(const Tensor& w, const Tensor& q, const Tensor& k, const Tensor& mask) {
-  run_gemm(kOp, w, q, turned(k), {.c = mask ? &mask : nullptr});
-  run_row(kOp, kSoftmax, w.dtype(), -1, {out_row(w), row(w)}, {1.0});
-}
-
-void forward_by_tiles(const Tensor& y, const Tensor& lq, const Tensor& lk, const Tensor& lv,
-                      const Tensor& added, const AttentionOptions& o) {
-  const Cut cut(lq, lk, o.causal);
-  const Mask mask(cut, added, lq.device());
-  const Scores scores(cut, lq);
-  for (int64_t first = 0; first < cut.pieces; first += cut.piece) {
-    const int64_t n = std::min(cut.piece, cut.pieces - first);
-    const Tensor qs = mul(taken(cut, lq, first, n), num(o.scale)), ks = taken(cut, lk, first, n),
-                 vs = taken(cut, lv, first, n), ys = place_of(cut, y, first, n);
-    for (int64_t row = 0; row < cut.length; row += cut.rows) {
-      const int64_t rows = std::min(cut.rows, cut.length - row), seen = cut.seen(row, rows);
-      const Tensor tile = part(qs, 2, row, rows), w = scores.like(tile, seen);
-      weights_of(w, tile, part(ks, 2, 0, seen), mask.tile(cut, first, n, row, rows));
-      run_gemm(kOp, part(ys, 2, row, rows), w, part(vs, 2, 0, seen));
-    }
-    give_back(cut, y, first, n, ys);
-  }
-}
-
 int64_t columns_of(const Tensor& q, const Tensor& v) { return std::max(q.size(-1), v.size(-1)); }
 
-// `statistics` is for the gradient's kernel, or undefined.
-Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
-               const AttentionHow& o, const Tensor& statistics) {
+// Whether devices' kernels, forward and backward, take such heads.
+bool has_both(const Tensor& q, const Tensor& v) {
+  return has_attention(q.device(), q.dtype(), columns_of(q, v)) &&
+         has_attention_backward(q.device(), q.dtype(), columns_of(q, v));
+}
+
+PassHow passes_of(const AttentionHow& how) {
+  return {how.scale, how.causal ? KeyBand{.right = 0} : KeyBand{}, how.dropped, how.draw};
+}
+
+// Laid out as torch's: in the order of q's dimensions, where its rows are dense.
+Tensor result_of(const Tensor& q, const Tensor& v) {
   Dims sizes(q.sizes());
   sizes.back() = v.size(-1);
-  // Laid out as torch's: in the order of q's dimensions, where its rows are dense.
   const Tensor* const order[] = {&q};
   const Dims strides =
       q.dim() == 4 && q.stride(3) == 1 ? dense_strides(order, sizes) : contiguous_strides(sizes);
-  const Tensor result = flambeau::empty_strided(sizes, strides, q.dtype(), q.device());
-  const Tensor y = lifted(result), lq = lifted(q);
-  if (has_attention(q.device(), q.dtype(), columns_of(q, v))) {
-    run_attention(kOp, {y, lq, lifted(k), lifted(v), mask_of(added, q.dtype()), statistics}, o);
+  return flambeau::empty_strided(sizes, strides, q.dtype(), q.device());
+}
+
+Tensor lifted_mask(const Tensor& added) { return added ? lifted(added) : added; }
+
+// `statistics` is for the gradient's kernel, or undefined.
+Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
+               const AttentionHow& how, const Tensor& statistics) {
+  const Tensor result = result_of(q, v), y = lifted(result), lq = lifted(q), lk = lifted(k),
+               lv = lifted(v);
+  const bool kernel =
+      how.dropped > 0 ? has_both(q, v) : has_attention(q.device(), q.dtype(), columns_of(q, v));
+  if (kernel) {
+    run_attention(kOp, {y, lq, lk, lv, mask_of(added, q.dtype()), statistics}, how);
   } else {
-    const Tensor lk = lifted(k), lv = lifted(v), mask = added ? lifted(added) : added;
-    const int64_t places = sharing(lq, lk);
-    for (int64_t i = 0; i < places; ++i) {
-      const auto own = [&](const Tensor& t) { return t ? of_place(t, places, i) : t; };
-      forward_by_tiles(own(y), own(lq), lk, lv, own(mask), {o.scale, o.causal});
-    }
+    attention_passes(y, {lq, lk, lv, lifted_mask(added)}, passes_of(how));
   }
   return result;
 }
-
-// Gradients of one piece of the batch.
-struct Piece {
-  Tensor q{}, k{}, v{}, dy{}, dq{}, dk{}, dv{};  // q scaled
-  bool begun = false;                            // dk and dv hold the sums of other heads of q
-};
-
-void backward_piece(const Cut& cut, const Piece& p, const Mask& mask, int64_t first,
-                    const Scores& weights, const Scores& slopes, double scale) {
-  const bool unseen = cut.seen(cut.length - cut.rows, cut.rows) < cut.keys;  // keys, by all queries
-  if (unseen && !p.begun) {
-    zero_(p.dk);
-    zero_(p.dv);
-  }
-  const int64_t n = p.q.size(int64_t(cut.dim)), last = (cut.length - 1) / cut.rows * cut.rows;
-  for (int64_t at = last; at >= 0; at -= cut.rows) {  // the first one done sees the most keys
-    const int64_t rows = std::min(cut.rows, cut.length - at), seen = cut.seen(at, rows);
-    const auto tile = [&](const Tensor& t) { return part(t, 2, at, rows); };
-    const auto keys = [&](const Tensor& t) { return part(t, 2, 0, seen); };
-    const Tensor q = tile(p.q), dy = tile(p.dy), k = keys(p.k), dk = keys(p.dk), dv = keys(p.dv);
-    const Tensor w = weights.like(q, seen), s = slopes.like(q, seen);
-    const bool first_sum = at == last && !p.begun;
-    weights_of(w, q, k, mask.tile(cut, first, n, at, rows));
-    run_gemm(kOp, dv, turned(w), dy, {.c = first_sum ? nullptr : &dv});
-    run_gemm(kOp, s, dy, turned(keys(p.v)));
-    run_row(kOp, kSoftmaxBackward, s.dtype(), -1, {out_row(s), row(s), row(w)});
-    run_gemm(kOp, dk, turned(s), q, {.c = first_sum ? nullptr : &dk});
-    run_gemm(kOp, tile(p.dq), s, k, {.alpha = scale});
-  }
-}
-
-// Of one piece of k and v, all the heads of q that share them one after the other.
-struct Shared {
-  const Cut& cut;
-  const std::vector<Mask>& masks;
-  const Scores &weights, &slopes;
-  double scale;
-
-  void backward(const Tensor& dy, const Tensor& q, const Tensor& dq, Piece p, int64_t first,
-                int64_t n) const {
-    const int64_t places = int64_t(masks.size());
-    for (int64_t i = 0; i < places; ++i) {
-      const Tensor result = of_place(dq, places, i);
-      p.q = mul(taken(cut, of_place(q, places, i), first, n), num(scale));
-      p.dy = taken(cut, of_place(dy, places, i), first, n);
-      p.dq = place_of(cut, result, first, n);
-      p.begun = i > 0;
-      backward_piece(cut, p, masks[size_t(i)], first, weights, slopes, scale);
-      give_back(cut, result, first, n, p.dq);
-    }
-  }
-};
 
 // Uninitialised gradients of q, k and v, beside each other where these are parts of one projection,
 // of which they are the gradient then without a copy; and one more.
@@ -143,29 +74,18 @@ Tensors gradients_of(const Tensor& q, const Tensor& k, const Tensor& v) {
   return grads;
 }
 
+// By passes; the mask's gradient where it is asked for.
 Tensors backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
-                 const Tensor& added, const AttentionOptions& o) {
+                 const Tensor& added, const AttentionHow& how, bool of_mask) {
   Tensors grads = gradients_of(q, k, v);
-  const Tensor lq = lifted(q), lk = lifted(k), lv = lifted(v), ly = lifted(dy);
-  const Tensor dk = lifted(grads[1]), dv = lifted(grads[2]);
-  const int64_t places = sharing(lq, lk);
-  const Tensor one = of_place(lq, places, 0), all = added ? lifted(added) : added;
-  const Cut cut(one, lk, o.causal);
-  std::vector<Mask> masks;
-  for (int64_t i = 0; i < places; ++i)
-    masks.emplace_back(cut, all ? of_place(all, places, i) : all, q.device());
-  const Scores weights(cut, one), slopes(cut, one);
-  const Shared shared{cut, masks, weights, slopes, o.scale};
-  for (int64_t first = 0; first < cut.pieces; first += cut.piece) {
-    const int64_t n = std::min(cut.piece, cut.pieces - first);
-    const Piece p{.k = taken(cut, lk, first, n),
-                  .v = taken(cut, lv, first, n),
-                  .dk = place_of(cut, dk, first, n),
-                  .dv = place_of(cut, dv, first, n)};
-    shared.backward(ly, lq, lifted(grads[0]), p, first, n);
-    give_back(cut, dk, first, n, p.dk);
-    give_back(cut, dv, first, n, p.dv);
-  }
+  const Tensor lq = lifted(q), lk = lifted(k), lv = lifted(v), mask = lifted_mask(added);
+  const Dtype wide = is_half(q.dtype()) ? Dtype::f32 : q.dtype();
+  const Tensor dmask = of_mask ? zeros(added.sizes(), wide, q.device()) : Tensor();
+  attention_slope_passes(
+      {lq, lk, lv, mask},
+      {lifted(dy), lifted(grads[0]), lifted(grads[1]), lifted(grads[2]), lifted_mask(dmask)},
+      passes_of(how));
+  if (dmask) grads[3] = to_dtype(dmask, added.dtype());
   return grads;
 }
 
@@ -184,11 +104,9 @@ Tensors backward_of(const Tensor& dy, const Tensor& q, const Tensor& k, const Te
   return grads;
 }
 
-// What each weight is multiplied by, as forward drew it: values that are a unit matrix show weights
-// that are equal; undefined where none is dropped. Only gradients of gradients have such a tensor.
-Tensor drawn_again(const Tensor& q, const Tensor& k, const AttentionHow& how) {
-  if (how.dropped == 0) return {};
-  const GradMode no_grad(false);
+// What each weight is multiplied by, as forward's kernel drew it: values that are a unit matrix
+// show weights that are equal.
+Tensor drawn_by_kernel(const Tensor& q, const Tensor& k, const AttentionHow& how) {
   constexpr int64_t narrow_head = 8, columns = 256;
   const auto nothing = [&](const Tensor& t) {
     Dims sizes(t.sizes());
@@ -206,6 +124,19 @@ Tensor drawn_again(const Tensor& q, const Tensor& k, const AttentionHow& how) {
   }
   const double factor = how.dropped < 1 ? 1 / (1 - how.dropped) : 0;
   return mul(to_dtype(gt(cat(parts, -1), num(0.0)), q.dtype()), num(factor));
+}
+
+// The same of either way; undefined where none is dropped. Only gradients of gradients have such a
+// tensor.
+Tensor drawn_again(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionHow& how) {
+  if (how.dropped == 0) return {};
+  const GradMode no_grad(false);
+  if (has_both(q, v)) return drawn_by_kernel(q, k, how);
+  Dims sizes(q.sizes());
+  sizes.back() = k.size(-2);
+  const Tensor factors = zeros(sizes, q.dtype(), q.device());
+  drawn_passes(lifted(factors), lifted(q), lifted(k), passes_of(how));
+  return factors;
 }
 
 // A head of k or v for every head of q, where they are not shared in place.
@@ -235,36 +166,29 @@ struct AttentionBackward {
     const Tensor a = q, keys = k, values = v, mask = added.defined() ? added.get() : Tensor();
     if (!modes.grad && statistics.defined())
       return backward_of(dy, a, keys, values, mask, y, statistics, options, wanted(3));
-    // Devices add in the type of k: sums of half types over heads would be rounded for each.
-    const bool host = kernel_column(a.device()) == KernelColumn::host;
-    if (!modes.grad && (host || !is_half(a.dtype())))
-      return backward(dy, a, keys, values, mask, {options.scale, options.causal});
+    if (!modes.grad) return backward(dy, a, keys, values, mask, options, wanted(3));
     const Tensor b = for_each_head(keys, a), c = for_each_head(values, a);
-    Tensors grads = modes.grad ? recorded(dy, a, b, c, mask, drawn_again(a, keys, options))
-                               : backward(dy, a, b, c, mask, {options.scale, options.causal});
-    return {grads[0], of_shared_heads(grads[1], keys), of_shared_heads(grads[2], values),
-            grads.size() > 3 ? grads[3] : Tensor()};
-  }
-
- private:
-  // Such that the gradients have gradients.
-  Tensors recorded(const Tensor& dy, const Tensor& a, const Tensor& b, const Tensor& c,
-                   const Tensor& mask, const Tensor& kept) const {
-    const auto dropped = [&](const Tensor& t) { return kept ? mul(t, kept) : t; };
     const Tensor hidden =
         !options.causal ? mask : causal_mask(a.size(-2), b.size(-2), a.dtype(), a.device());
-    const Tensor w = attention_weights(a, b, hidden, options.scale);
-    const Tensor dw = dropped(matmul(dy, transpose(c, -2, -1)));
-    const int64_t last = -1;
-    const Tensor slope = mul(sub(dw, sum(mul(dw, w), {&last, 1}, true)), w);
-    const Tensor scale = num(options.scale);
-    return {mul(matmul(slope, b), scale), mul(matmul(transpose(slope, -2, -1), a), scale),
-            matmul(transpose(dropped(w), -2, -1), dy),
-            wanted(3) ? sum_to(slope, mask.sizes()) : Tensor()};
+    const Tensor kept = drawn_again(a, keys, values, options);
+    const Tensors grads = attention_slopes(dy, a, b, c, hidden, kept, options.scale);
+    return {grads[0], of_shared_heads(grads[1], keys), of_shared_heads(grads[2], values),
+            wanted(3) ? sum_to(grads[3], mask.sizes()) : Tensor()};
   }
 };
 
 }  // namespace
+
+Tensors attention_slopes(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
+                         const Tensor& added, const Tensor& kept, double scale) {
+  const auto dropped = [&](const Tensor& t) { return kept ? mul(t, kept) : t; };
+  const Tensor w = attention_weights(q, k, added, scale);
+  const Tensor dw = dropped(matmul(dy, transpose(v, -2, -1)));
+  const int64_t last = -1;
+  const Tensor slope = mul(sub(dw, sum(mul(dw, w), {&last, 1}, true)), w);
+  return {mul(matmul(slope, k), num(scale)), mul(matmul(transpose(slope, -2, -1), q), num(scale)),
+          matmul(transpose(dropped(w), -2, -1), dy), slope};
+}
 
 bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
                  double dropped, bool shared_heads) {
@@ -279,22 +203,29 @@ bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
   if (k.size(-1) != q.size(-1) || v.size(-2) != k.size(-2) || !is_floating(q.dtype())) return false;
   if (q.numel() == 0 || k.numel() == 0 || v.numel() == 0) return false;
   scores.back() = k.size(-2);
-  const bool kernel = has_attention(q.device(), q.dtype(), columns_of(q, v)) &&
-                      has_attention_backward(q.device(), q.dtype(), columns_of(q, v));
-  if (dropped != 0 && !(kernel && dropped > 0 && dropped <= 1)) return false;
-  return !added || (broadcasts_to(added.sizes(), scores) && (kernel || !requires_grad(added)));
+  return dropped >= 0 && dropped <= 1 && (!added || broadcasts_to(added.sizes(), scores));
 }
 
-Tensor attention_by_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
-                          const AttentionOptions& options) {
+Tensor attention_by_tiles(const Tensor& q, const Tensor& given_k, const Tensor& given_v,
+                          const Tensor& added, const AttentionOptions& options) {
+  // Passes on devices add in the type of k: sums of half types over heads would be rounded for
+  // each.
+  const bool rounds = is_half(q.dtype()) && kernel_column(q.device()) != KernelColumn::host &&
+                      !has_both(q, given_v);
+  const Tensor k = rounds ? for_each_head(given_k, q) : given_k,
+               v = rounds ? for_each_head(given_v, q) : given_v;
   Call c{kOp, {q, k, v, added}, Devices::exact};
   const bool masked = added.defined() && c.needs_grad();
   AttentionHow how{options.scale, options.causal, options.dropped};
-  if (options.dropped > 0) how.draw = draw_from(kOp, nullptr, q.device());
+  if (options.dropped > 0) {
+    const uint64_t draws =
+        has_both(q, v) ? 1 : draws_of_passes(lifted(q), lifted(k), passes_of(how).band);
+    how.draw = draw_from(kOp, nullptr, q.device(), draws);
+  }
   AttentionBackward gradient{c.save(q), c.save(k), c.save(v), masked ? c.save(added) : Saved(),
                              {},        {},        how};
   Tensor statistics;
-  if (c.needs_grad() && has_attention_backward(q.device(), q.dtype(), columns_of(q, v))) {
+  if (c.needs_grad() && has_both(q, v)) {
     const Tensor rows = lifted(q);
     statistics =
         flambeau::empty(Dims{rows.size(0), rows.size(1), rows.size(2), 2}, Dtype::f32, q.device());

@@ -5,12 +5,13 @@
 
 namespace flambeau::ops {
 
-inline Draw draw_from(const char* op, Generator* given, Device device) {
+// The first of `launches` draws, which follow one another in offset.
+inline Draw draw_from(const char* op, Generator* given, Device device, uint64_t launches = 1) {
   if (device.is_meta()) given = nullptr;  // nothing is drawn, from none
   check(!given || given->device.type == device.type, Code::device_mismatch, op, ": expected a '",
         to_string(device), "' generator, but found one for '",
         given ? to_string(given->device) : "", "'");
-  return next_draw(given ? *given : default_generator(device), device);
+  return next_draw(given ? *given : default_generator(device), device, launches);
 }
 
 // For what takes its state by value and would draw the same in every replay of a graph.
