@@ -118,6 +118,9 @@ FLAM_DEFINE_INIT(flam_repeat_interleave_each_options, FLAM_REPEAT_INTERLEAVE_EAC
   {sizeof(flam_scaled_dot_product_attention_options), 0, 0, NULL, 0, 0}
 FLAM_DEFINE_INIT(flam_scaled_dot_product_attention_options, FLAM_SCALED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT)
 
+#define FLAM_VARLEN_ATTN_OPTIONS_INIT {sizeof(flam_varlen_attn_options), NULL, -1, -1, 0, 0, NULL}
+FLAM_DEFINE_INIT(flam_varlen_attn_options, FLAM_VARLEN_ATTN_OPTIONS_INIT)
+
 #define FLAM_MULTIHEAD_ATTENTION_OPTIONS_INIT \
   {sizeof(flam_multihead_attention_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
    NULL, NULL, NULL, 0, 0, 0, 0, 0}

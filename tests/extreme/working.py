@@ -237,6 +237,13 @@ def projections(m: Maker) -> dict[str, Value]:
     return operands | weights | {"num_heads": m.number(2)}
 
 
+def packed_sequences(m: Maker) -> dict[str, Value]:
+    """Two sequences of a row each: places 0, 1 and 2."""
+    operands = {name: m.f32(2, 2, 4) for name in ("query", "key", "value")}
+    places = m.i64(3)
+    return operands | {"cu_seq_q": places, "cu_seq_k": places}
+
+
 def labels(m: Maker) -> dict[str, Value]:
     return {
         "log_probs": m.made("log_softmax", input=m.f32(4, 2, 5), dim=m.number(2)),
@@ -399,6 +406,8 @@ CALLS = {
     "tensor_pin_memory": lambda m: {"tensor": m.on_host(4)},
     "state_get": lambda m: {"state": m.state(), "name": m.text("weight")},
     "state_tensor": lambda m: {"state": m.state(), "index": m.number(0)},
+    "varlen_attn": packed_sequences,
+    "varlen_attn_lse": packed_sequences,
     "tensor_base": lambda m: {"tensor": m.made("unsqueeze", input=m.f32(4), dim=m.number(0))},
     "tensor_grad": lambda m: {"tensor": m.with_gradient()},
     "tensor_grad_fn": lambda m: {"tensor": m.square(m.leaf())},

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 from tests.harness.gen import api
-from tests.harness.table import op, unit, x
+from tests.harness.table import always, op, unit, x
 
 KW = dict(elementwise=False, ulp=8, atol={"float16": 2e-2, "bfloat16": 0.15, "float32": 2e-5})
 
@@ -64,6 +64,96 @@ op(
         ((x(1, 3, 3, 5), x(1, 2, 3, 5), x(1, 2, 3, 5)), dict(enable_gqa=True), "must divide"),
         ((x(2, 3, 5), x(2, 4, 4), x(2, 4, 2)), {}, "size|shape"),
     ],
+    **KW,
+)
+
+
+def visible(length, keys, left, right):
+    """Which keys count, where the last query's place is that of the last key."""
+    ahead = np.arange(keys)[None, :] - np.arange(length)[:, None] - (keys - length)
+    seen = np.ones((length, keys), bool)
+    seen &= ahead >= -left if left >= 0 else True
+    seen &= ahead <= right if right >= 0 else True
+    return seen
+
+
+def varlen(
+    q,
+    k,
+    v,
+    cu_q,
+    cu_k,
+    used=None,
+    scale=None,
+    window_left=-1,
+    window_right=-1,
+    enable_gqa=False,
+):
+    """Attention of each sequence by itself, and the logarithms of its sums."""
+    k, v = (np.repeat(t, q.shape[1] // t.shape[1], 1) for t in (k, v))
+    scale = 1 / np.sqrt(q.shape[2]) if scale is None else scale
+    y = np.zeros((*q.shape[:2], v.shape[2]))
+    lse = np.zeros((q.shape[1], q.shape[0]))
+    for i, (start, end) in enumerate(zip(cu_q, cu_q[1:])):
+        last = cu_k[i + 1] if used is None else min(cu_k[i] + used[i], cu_k[i + 1])
+        a, b, c = q[start:end], k[cu_k[i] : last], v[cu_k[i] : last]
+        a, b, c = (t.swapaxes(0, 1) for t in (a, b, c))
+        hidden = added(visible(a.shape[1], b.shape[1], window_left, window_right))
+        scores = a @ b.swapaxes(-1, -2) * scale + hidden
+        if scores.shape[-1]:
+            y[start:end] = (softmax(scores) @ c).swapaxes(0, 1)
+        with np.errstate(divide="ignore"):
+            sums = special.logsumexp(scores, -1) if scores.shape[-1] else -np.inf
+        lse[:, start:end] = np.where(sums == -np.inf, np.inf, sums)
+    return [y, lse]
+
+
+def places(*starts):
+    return x(len(starts), dtype="int32", values=starts)
+
+
+PACKED = (x(6, 2, 4), x(7, 2, 4), x(7, 2, 3), places(0, 2, 2, 6), places(0, 3, 5, 7))
+VARLEN = dict(
+    arrange=lambda f, q, k, v, cu_q, cu_k, used=None, **o: f(
+        q, k, v, cu_q, cu_k, **o, **({} if used is None else {"seqused_k": used})
+    ),
+    samples=[PACKED],
+    options=[
+        dict(window_right=0),
+        dict(window_left=1, window_right=0),
+        dict(window_left=0, window_right=1, scale=0.3),
+    ],
+    pairs=[
+        ((x(3, 4, 4), x(3, 2, 4), x(3, 2, 4), *[places(0, 1, 3)] * 2), dict(enable_gqa=True)),
+        ((x(3, 1, 4), x(4, 1, 4), x(4, 1, 4), places(0, 3), places(0, 4)), {}),
+        (
+            (*[x(n, 1, 4, grad=False) for n in (3, 4, 4)], places(0, 2, 3), places(0, 2, 4))
+            + (places(1, 0),),
+            {},
+        ),
+    ],
+    big=[(x(90, 2, 20), x(80, 2, 20), x(80, 2, 20), places(0, 20, 90), places(0, 70, 80))],
+    refuses=[
+        ((x(6, 4), *PACKED[1:]), {}, "must be of .rows, heads, columns"),
+        ((*PACKED[:3], x(4), PACKED[4]), {}, "cu_seq_q must be int32"),
+        ((*PACKED[:3], places(0, 6), PACKED[4]), {}, "of the same size"),
+        ((x(6, 4, 4), *PACKED[1:]), {}, "same number of heads"),
+        ((x(6, 3, 4), *PACKED[1:]), dict(enable_gqa=True), "multiple of kv heads"),
+        ((x(6, 2, 5), *PACKED[1:]), {}, "columns of query"),
+        (PACKED, dict(scale=0.0), "scale must be greater than 0"),
+        ((*PACKED[:3], places(0, 4, 2, 6), PACKED[4]), {}, "must not fall"),
+        ((*PACKED[:3], places(0, 2, 2, 5), PACKED[4]), {}, "end with 6"),
+        ((*PACKED[:4], places(1, 2, 3, 7)), {}, "begin with 0"),
+    ],
+)
+op("varlen_attn", ref=lambda *ts, **o: varlen(*ts, **o)[0], **VARLEN, **KW)
+op(
+    "varlen_attn_lse",
+    ref=lambda *ts, **o: varlen(*ts, **o)[1],
+    call=lambda *ts, **o: api.varlen_attn_lse(*ts, **o)[1],
+    result=always("float32"),
+    grad=False,
+    **VARLEN,
     **KW,
 )
 

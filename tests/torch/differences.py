@@ -29,6 +29,7 @@ APART = {
         ("slice", "what indexing is made of: the expressions have t[1:], t[::2]"),
         ("rpow", "what powers of a number are made of: the expressions have 2 ** t"),
         ("linear_cross_entropy", "tests/python/test_linear_cross_entropy.py"),
+        ("varlen_attn varlen_attn_lse", "tests/ops/test_varlen_attention.py: torch needs a GPU"),
         (
             "cosine_window gaussian_window general_cosine_window exponential_window",
             "tests/python/test_signal.py: torch.signal.windows has them",
