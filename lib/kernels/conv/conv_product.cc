@@ -184,9 +184,9 @@ bool in_planes(const Tensor& t) {
 }
 
 // A block copies a value for each tap that meets it, and so do all that share it. Words of f32 come
-// while products are made. Values of half types pass through registers, by instructions that for a
-// few copies of each cost no more than to bring all values in another order, which reads and writes
-// them once more than products do.
+// while products are made. Values of half types pass through registers, which for a few copies of
+// each costs no more than to bring all values in another order, and so to read and write them once
+// more: so say counts of instructions and bytes, and no GPU yet.
 constexpr int64_t kMostCopies = 5;
 bool pays_in_planes(const Tensor& t, int64_t copies, int64_t values) {
   return !is_half(t.dtype()) || copies <= kMostCopies * values;
