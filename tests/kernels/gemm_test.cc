@@ -198,6 +198,20 @@ TEST(Gemm, BlockedSizes) {
   }
 }
 
+// Blocks of rows, each by all columns and by parts of many; all rows by panels of columns.
+TEST(Gemm, BlocksOfRowsAndPanels) {
+  std::mt19937 random(12);
+  const Tensor bias = matrix({1, 2070}, false, Dtype::f32, random);
+  for (const Layout& layout : kLayouts) {
+    check_matrix(250, 2070, 30, Dtype::f32, layout, 0, {nullptr, Activation::relu, 1, 1}, bias);
+    check_matrix(113, 1050, 515, Dtype::f32, layout);
+    check_matrix(97, 530, 66, Dtype::f64, layout, 1);
+    check_matrix(115, 1050, 70, Dtype::bf16, layout);
+    check_matrix(65, 700, 200, Dtype::f32, layout);
+    check_matrix(49, 150, 515, Dtype::f16, layout);
+  }
+}
+
 // A short k and long rows: panels of all rows, the last ones with tails.
 TEST(Gemm, PanelsOfLongRows) {
   for (const Layout& layout : kLayouts) {
@@ -425,6 +439,8 @@ TEST(Gemm, SameBitsForEveryNumberOfThreads) {
                           {1, 1, 70, 70000},
                           {40, 30, 30, 30},
                           {1, 33, 4130, 40},
+                          {1, 120, 1100, 600},
+                          {1, 65, 300, 200},
                           {3, 150, 170, 140}}) {
       for (const Layout& layout : kLayouts) {
         const Tensor a = matrix({s.batch, s.m, s.k}, layout.a, dtype, random);

@@ -1,7 +1,8 @@
-// The blocked product: k in slabs of kSlabDepth; a slab of a and of b is packed once by all
-// threads, then tiles of the output are made in parallel; of a short k, panels of all rows, which
-// pack their own columns. Operands that the innermost step can read where they lie are not packed.
-// The operands are Source objects, so that a convolution can pack what is no matrix as it lies.
+// The blocked product: k in slabs of kSlabDepth, then tiles of the output in parallel. Of many rows
+// a tile is a block of them, which it packs, by long rows of columns, which all threads have packed
+// before; of few rows, or of a short k, a panel of columns, which it packs, by all rows. Operands
+// that the innermost step can read where they lie are not packed. The operands are Source objects,
+// so that a convolution can pack what is no matrix as it lies.
 #pragma once
 #include <algorithm>
 
@@ -19,6 +20,8 @@ template <class C> inline constexpr int64_t kSlabDepth = kDepth;
 inline constexpr int64_t kTileStrips = 8;  // of a task
 template <class C> inline constexpr int64_t kTileRows = kTileStrips * kStripRows<C>;
 template <class C> inline constexpr int64_t kTileColumns = 4 * kMicroColumns<C>;
+// Of a tile that packs its rows: they are worth it, and finished sums are still in a cache.
+template <class C> inline constexpr int64_t kLongColumns = 16 * kTileColumns<C>;
 
 // Where the product goes: dense rows of the arithmetic type. Its first value is init's, if there is
 // one.
@@ -77,6 +80,11 @@ struct Strips {
     return {n, count, width, (count - 1) * width};
   }
   int64_t first(int64_t s) const { return s + 1 < count ? s * height : s + 1 == count ? last : n; }
+  // Those from begin to end, counted from where they begin.
+  Strips part(int64_t begin, int64_t end) const {
+    const int64_t from = first(begin);
+    return {first(end) - from, end - begin, height, first(end - 1) - from};
+  }
 };
 
 // Strips of a slab of an operand, for threads to pack. Where a strip's neighbours lie together, a
@@ -119,13 +127,14 @@ enum class BMode : int8_t { in_place, by_tile, shared };
 struct BlockPlan {
   bool pack_a;
   BMode b;
-  int64_t panel = 0;  // columns of a tile of all rows, which packs them; 0: tiles are even
+  int64_t strips, columns;  // of a tile
+  bool along = false;       // a strip's whole part of a tile, and then the next strip's
+  bool own_rows = false;    // a tile packs its rows of a
 };
 
 // Of a short k the stores are the most. Long rows of the result, often as far apart as a cache has
-// few places for, are written along: a strip's whole part of a panel, and then the next strip's, so
-// that memory sees few streams, and long ones. Packed columns come from the second-level cache.
-// There are as many panels as threads may share.
+// few places for, are written along, so that memory sees few streams, and long ones. Packed columns
+// come from the second-level cache. There are as many panels as threads may share.
 template <class C> int64_t panel_of(int64_t m, int64_t n, int64_t depth) {
   constexpr int64_t kPanels = 8, kCached = 1 << 17, kShort = 256, kRowsOfA = 1 << 15;  // bytes
   const int64_t bytes = std::max<int64_t>(1, depth) * int64_t(sizeof(C));
@@ -134,20 +143,33 @@ template <class C> int64_t panel_of(int64_t m, int64_t n, int64_t depth) {
   return (each + kMicroColumns<C> - 1) / kMicroColumns<C> * kMicroColumns<C>;
 }
 
+// Whether blocks of rows are enough for the threads. What a tile packs of them never leaves the
+// second-level cache, and the last one holds nothing but columns and sums.
+template <class C> bool has_row_blocks(int64_t m) {
+  return m >= 2 * get_num_threads() * kTileRows<C>;
+}
+
 // In place only where the strips stay cached between their uses; a may be packed already.
 template <class A, class B>
 BlockPlan plan_blocks(int64_t m, int64_t n, int64_t k, const A& a, const B& b,
                       bool packed = false) {
   using C = typename A::C;
-  BlockPlan plan{true, m <= kTileRows<C> ? BMode::by_tile : BMode::shared};
+  const int64_t depth = std::min(k, kSlabDepth<C>);
+  BlockPlan plan{true, BMode::shared, kTileStrips, kTileColumns<C>};
   const int64_t few = a.along * int64_t(sizeof(C)) < kFarRows ? 65536 : 8192;
   const bool small_a = m * k <= few || (m * k <= 32768 && n <= 2 * kMicroColumns<C>);
   if (!packed && a.in_place() && (a.along == 1 || a.depth == 1) && small_a) plan.pack_a = false;
-  const int64_t depth = std::min(k, kSlabDepth<C>);
   const bool small_b = depth * b.depth * int64_t(sizeof(C)) <= 65536;
-  if (b.in_place() && b.along == 1 && (small_b || m <= 2 * kStripRows<C>)) plan.b = BMode::in_place;
-  if (plan.b != BMode::in_place) plan.panel = panel_of<C>(m, n, depth);
-  if (plan.panel) plan.b = BMode::by_tile;
+  if (b.in_place() && b.along == 1 && (small_b || m <= 2 * kStripRows<C>)) {
+    plan.b = BMode::in_place;
+  } else if (const int64_t panel = panel_of<C>(m, n, depth)) {
+    plan = {plan.pack_a, BMode::by_tile, Strips::rows<C>(m).count, panel, true};
+  } else if (m <= kTileRows<C>) {
+    plan.b = BMode::by_tile;
+  } else if (has_row_blocks<C>(m)) {
+    plan.columns = kLongColumns<C>;
+    plan.own_rows = plan.pack_a && !packed;
+  }
   return plan;
 }
 
@@ -170,7 +192,8 @@ template <class A, class B> class BlockedProduct {
     const int64_t depth = std::min(k_, kSlabDepth<C>);
     const int64_t columns = (n_ + kLanes<C> - 1) / kLanes<C> * kLanes<C>;
     const int64_t rows = (m_ + kRows - 1) / kRows * kRows;
-    const Scratch a_slab(plan_.pack_a && !packed_a_ ? size_t(rows * depth) * sizeof(C) : 0);
+    const bool packs_a = plan_.pack_a && !plan_.own_rows && !packed_a_;
+    const Scratch a_slab(packs_a ? size_t(rows * depth) * sizeof(C) : 0);
     const Scratch b_slab(plan_.b == BMode::shared ? size_t(columns * depth) * sizeof(C) : 0);
     a_slab_ = a_slab.template as<C>();
     b_slab_ = b_slab.template as<C>();
@@ -180,10 +203,15 @@ template <class A, class B> class BlockedProduct {
 
  private:
   static constexpr int64_t kRows = kStripRows<C>, kColumns = kMicroColumns<C>;
+  struct PackedRows {
+    const C* packed;
+    int64_t first;
+  };
 
   void slab(int64_t p, int64_t depth) {
     if (packed_a_) a_slab_ = const_cast<C*>(packed_a_) + m_ * p;
-    const bool packs_a = plan_.pack_a && !packed_a_, packs_b = plan_.b == BMode::shared;
+    const bool packs_a = plan_.pack_a && !plan_.own_rows && !packed_a_,
+               packs_b = plan_.b == BMode::shared;
     const SlabPacking<A> a{a_, a_slab_, packs_a ? strips_ : Strips{}, false, p, depth};
     const Strips across = Strips::columns(packs_b ? n_ : 0, kColumns);
     const SlabPacking<B> b{b_, b_slab_, across, true, p, depth};
@@ -192,86 +220,85 @@ template <class A, class B> class BlockedProduct {
                  [&](int64_t i, int64_t end) {
                    for (; i < end; ++i) i < of_a ? a.run(i) : b.run(i - of_a);
                  });
-    if (plan_.panel) return panels(p, depth);
-    const int64_t rows = (strips_.count + kTileStrips - 1) / kTileStrips;
-    const int64_t columns = (n_ + kTileColumns<C> - 1) / kTileColumns<C>;
+    const int64_t rows = (strips_.count + plan_.strips - 1) / plan_.strips;
+    const int64_t columns = (n_ + plan_.columns - 1) / plan_.columns;
     const int64_t tile_work =
-        std::min(m_, kTileRows<C>) * std::min(n_, kTileColumns<C>) * (depth + 1);
+        std::min(m_, plan_.strips * kRows) * std::min(n_, plan_.columns) * (depth + 1);
     parallel_for(rows * columns, grain(tile_work, 1 << 18), [&](int64_t i, int64_t end) {
-      for (; i < end; ++i) tile(i % rows * kTileStrips, i / rows * kTileColumns<C>, p, depth);
+      for (; i < end; ++i) tile(i % rows * plan_.strips, i / rows * plan_.columns, p, depth);
     });
   }
 
   static int64_t grain(int64_t work, int64_t wanted) {
     return work >= wanted ? 1 : (wanted + work) / (work + 1);
   }
+  static int64_t padded(int64_t width) { return (width + kLanes<C> - 1) / kLanes<C> * kLanes<C>; }
 
-  void panels(int64_t p, int64_t depth) {
-    const int64_t count = (n_ + plan_.panel - 1) / plan_.panel;
-    parallel_for(count, grain(m_ * plan_.panel * (depth + 1), 1 << 18),
-                 [&](int64_t i, int64_t end) {
-                   const Scratch columns(size_t(plan_.panel * depth) * sizeof(C));
-                   for (; i < end; ++i) panel(columns.template as<C>(), i * plan_.panel, p, depth);
-                 });
+  // So many of a tile's n columns as it packs at once.
+  int64_t packed_columns(int64_t n) const {
+    if (plan_.along) return padded(n);
+    const bool in_place = plan_.b == BMode::in_place && n % kLanes<C> == 0;
+    return plan_.b == BMode::shared || in_place ? 0 : kColumns;
   }
 
-  void panel(C* columns, int64_t first, int64_t p, int64_t depth) const {
-    const int64_t n = std::min(plan_.panel, n_ - first);
-    const SlabPacking<B> packing{b_, columns, Strips::columns(n, kColumns), true, p, depth, first};
+  template <class S> static void pack_own(const SlabPacking<S>& packing) {
     for (int64_t i = 0; i < packing.tasks(); ++i) packing.run(i);
+  }
+
+  void tile(int64_t strip, int64_t column, int64_t p, int64_t depth) const {
+    const int64_t strip_end = std::min(strips_.count, strip + plan_.strips),
+                  n = std::min(plan_.columns, n_ - column), size = depth * packed_columns(n);
+    constexpr int64_t kOnStack = 256 * kColumns;  // a thread's stack may be small
+    alignas(64) C near[kOnStack];
+    const Scratch far(size > kOnStack ? size_t(size) * sizeof(C) : 0);
+    C* const local = size > kOnStack ? far.template as<C>() : near;
+    if (plan_.along) {
+      pack_own(SlabPacking<B>{b_, local, Strips::columns(n, kColumns), true, p, depth, column});
+    }
+    const Scratch rows(plan_.own_rows ? size_t(plan_.strips * kRows * depth) * sizeof(C) : 0);
+    PackedRows a{a_slab_, 0};
+    if (plan_.own_rows) {
+      a = {rows.template as<C>(), strips_.first(strip)};
+      pack_own(SlabPacking<A>{a_, rows.template as<C>(), strips_.part(strip, strip_end), false, p,
+                              depth, a.first});
+    }
     [[maybe_unused]] const typename Steps<C>::Session session;
-    for (int64_t strip = 0; strip < strips_.count; ++strip) {
+    const int64_t height = plan_.along ? 1 : strip_end - strip;
+    for (int64_t s = strip; s < strip_end; s += height) {
       for (int64_t j = 0; j < n; j += kColumns) {
         const int width = int(std::min(kColumns, n - j));
         MicroArgs<C> g;
         g.k = depth;
         g.last = width % kLanes<C> ? width % kLanes<C> : kLanes<C>;
-        g.b_depth = padded(width);
-        g.b = columns + j * depth;
-        rows_of_tile(g, strip, strip + 1, first + j, padded(width) / kLanes<C>, p, depth);
+        columns_of_tile(g, local, column, j, width, p, depth);
+        rows_of_tile(g, a, s, s + height, column + j, int(padded(width)) / kLanes<C>, p, depth);
       }
-    }
-    if (target_.finish && p + depth >= k_)
-      target_.finish(target_.finisher, 0, m_, first, first + n);
-  }
-
-  static int padded(int64_t width) { return int((width + kLanes<C> - 1) / kLanes<C> * kLanes<C>); }
-
-  void tile(int64_t strip, int64_t column, int64_t p, int64_t depth) const {
-    const int64_t strip_end = std::min(strips_.count, strip + kTileStrips),
-                  column_end = std::min(n_, column + kTileColumns<C>);
-    constexpr int64_t kOnStack = 256;  // of k: a thread's stack may be small
-    alignas(64) C near[kOnStack * kColumns];
-    const bool whole = plan_.b == BMode::in_place && n_ % kLanes<C> == 0;
-    const bool deep = plan_.b != BMode::shared && !whole && depth > kOnStack;
-    const Scratch far(deep ? size_t(depth * kColumns) * sizeof(C) : 0);
-    C* const local = deep ? far.template as<C>() : near;
-    [[maybe_unused]] const typename Steps<C>::Session session;
-    for (int64_t j = column; j < column_end; j += kColumns) {
-      const int width = int(std::min(kColumns, column_end - j));
-      MicroArgs<C> g;
-      g.k = depth;
-      g.last = width % kLanes<C> ? width % kLanes<C> : kLanes<C>;
-      g.b_depth = padded(width);
-      if (plan_.b == BMode::shared) {
-        g.b = b_slab_ + j * depth;
-      } else if (plan_.b == BMode::in_place && g.last == kLanes<C>) {
-        g.b = b_.in_place() + j + p * b_.depth;
-        g.b_depth = b_.depth;
-      } else {
-        b_.pack(local, padded(width), j, width, padded(width), p, depth);
-        g.b = local;
-      }
-      rows_of_tile(g, strip, strip_end, j, padded(width) / kLanes<C>, p, depth);
     }
     if (target_.finish && p + depth >= k_) {
       target_.finish(target_.finisher, strips_.first(strip), strips_.first(strip_end), column,
-                     column_end);
+                     column + n);
     }
   }
 
-  void rows_of_tile(MicroArgs<C>& g, int64_t strip, int64_t strip_end, int64_t column, int vectors,
-                    int64_t p, int64_t depth) const {
+  // Where columns column + j .. + width of a tile lie; in place those of no whole vector cannot.
+  void columns_of_tile(MicroArgs<C>& g, C* local, int64_t column, int64_t j, int width, int64_t p,
+                       int64_t depth) const {
+    g.b_depth = padded(width);
+    if (plan_.b == BMode::shared) {
+      g.b = b_slab_ + (column + j) * depth;
+    } else if (plan_.along) {
+      g.b = local + j * depth;
+    } else if (plan_.b == BMode::in_place && g.last == kLanes<C>) {
+      g.b = b_.in_place() + column + j + p * b_.depth;
+      g.b_depth = b_.depth;
+    } else {
+      b_.pack(local, g.b_depth, column + j, width, int(g.b_depth), p, depth);
+      g.b = local;
+    }
+  }
+
+  void rows_of_tile(MicroArgs<C>& g, const PackedRows& a, int64_t strip, int64_t strip_end,
+                    int64_t column, int vectors, int64_t p, int64_t depth) const {
     const bool first = p == 0;
     g.out_row = target_.out_row;
     g.init_row = first ? target_.init_row : target_.out_row;
@@ -281,7 +308,8 @@ template <class A, class B> class BlockedProduct {
     for (int64_t i = strips_.first(strip); strip < strip_end; ++strip) {
       const int height = int(strips_.first(strip + 1) - i);
       g.rows = height;
-      g.a = plan_.pack_a ? a_slab_ + i * depth : a_.in_place() + i * a_.row() + p * a_.step();
+      g.a = plan_.pack_a ? a.packed + (i - a.first) * depth
+                         : a_.in_place() + i * a_.row() + p * a_.step();
       g.a_row = plan_.pack_a ? 1 : a_.row();
       g.a_depth = plan_.pack_a ? height : a_.step();
       g.out = target_.out + i * target_.out_row + column;
