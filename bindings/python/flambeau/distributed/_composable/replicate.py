@@ -23,7 +23,7 @@ class _State:
 
     def __init__(self, module, ignored, options):
         self.module, self.ignored, self.options = module, ignored, options
-        self.ddp, self.hooks, self.syncs = None, [], True
+        self.ddp, self.hooks, self.require_backward_grad_sync = None, [], True
 
     def _made(self):
         ignored = {id(p) for m in self.ignored for p in m.parameters()}
@@ -38,11 +38,15 @@ class _State:
     def before_forward(self, module, args, kwargs):
         if self.ddp is None:
             self._made()
-        self.ddp.require_backward_grad_sync = self.syncs
+        self.ddp.require_backward_grad_sync = self.require_backward_grad_sync
         return self.ddp._pre_forward(*args, **kwargs)
 
     def after_forward(self, module, args, result):
         return self.ddp._post_forward(result)
+
+    def _reduce_next(self, result):
+        self.ddp.require_backward_grad_sync = self.require_backward_grad_sync
+        self.ddp._reduce_next(result)
 
 
 class DDP:
@@ -54,7 +58,8 @@ class DDP:
 
     def set_requires_gradient_sync(self, requires_gradient_sync):
         """Whether backward reduces gradients; until it does they add up on each rank."""
-        self.__dict__["_replicate_state"].syncs = bool(requires_gradient_sync)
+        state = self.__dict__["_replicate_state"]
+        state.require_backward_grad_sync = bool(requires_gradient_sync)
 
     def register_comm_hook(self, *args, **kwargs):
         """As of DistributedDataParallel."""

@@ -81,6 +81,7 @@ class Schedule(abc.ABC):
         self._args, self._kwargs, self._targets = batch
         self._losses, self._outputs, self._training = [], [], training
         self._returns, self._loss_kwargs = return_outputs, loss_kwargs or {}
+        self._backwards = dict.fromkeys(self._stages, self._n_microbatches)  # to come
         try:
             (self._order if training else self._forward_only)(self._n_microbatches)
             if training and self.scale_grads:
@@ -130,7 +131,8 @@ class Schedule(abc.ABC):
 
     def _backward(self, stage, index):
         loss = self._losses[index] if stage.is_last else None
-        stage.backward(index, loss)
+        self._backwards[stage] -= 1
+        stage.backward(index, loss, self._backwards[stage] == 0)
         if loss is not None:
             self._losses[index] = loss.detach()
 

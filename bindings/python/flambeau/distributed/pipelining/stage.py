@@ -11,6 +11,7 @@ from ...autograd import backward, enable_grad, no_grad
 from .._group import member_of
 from .._objects import recv_object_list, send_object_list
 from .._pairs import P2POp, irecv, isend
+from ._copies import Copies
 
 _NAMES = "PipelineStageInfo build_stage"
 _WHY = (
@@ -61,6 +62,7 @@ class PipelineStage:
         self.is_first, self.is_last = stage_index == 0, stage_index == num_stages - 1
         self._kept = {}  # by part of a batch: (inputs, outputs)
         self._gradients = {}  # by part of a batch, as they came
+        self._copies = None  # found for each batch: programs wrap `submod` later, too
 
     # ---- transfers of a part of a batch, as lists of P2POp
 
@@ -142,7 +144,9 @@ class PipelineStage:
     def forward(self, index, args, kwargs, training):
         """The module's output for a part: of `args` where it is the first stage."""
         inputs = list(args) if self.is_first else self._kept[index][0]
-        with enable_grad() if training else no_grad():
+        if self._copies is None:
+            self._copies = Copies(self.submod)
+        with enable_grad() if training else no_grad(), self._copies.apart():
             result = self.submod(*inputs, **kwargs)
         outputs = list(result) if isinstance(result, (tuple, list)) else [result]
         if not self.is_last and not all(isinstance(t, Tensor) for t in outputs):
@@ -154,8 +158,10 @@ class PipelineStage:
             self._kept.pop(index, None)
         return result
 
-    def backward(self, index, loss):
+    def backward(self, index, loss, is_last_backward):
         """Gradients of the parameters, which add up, and of the stage's inputs."""
+        if is_last_backward:
+            self._copies.reduce_next(self._kept[index][1])
         if self.is_last:
             loss.backward()
             return
@@ -168,6 +174,7 @@ class PipelineStage:
         """Forgets what is left of a batch."""
         self._kept.clear()
         self._gradients.clear()
+        self._copies = None
 
     def scale_grads(self, grad_scale_factor):
         """Divides the parameters' gradients."""

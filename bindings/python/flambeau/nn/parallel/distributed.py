@@ -136,9 +136,20 @@ class DistributedDataParallel(Module, Joinable):
     def _post_forward(self, result):
         """What comes after it; its result."""
         self.require_forward_param_sync = self._recording and self._synchronizing
+        self._expect_backward(result)
+        return result
+
+    def _expect_backward(self, result):
         searched = self.find_unused_parameters and not self.static_graph
         api.ddp_prepare_backward(self._ddp, _sync.tensors_in(result) if searched else ())
-        return result
+
+    def _reduce_next(self, result):
+        """Has the next backward, from `result`, reduce what has added up as if its forward had not
+        been in `no_sync`: others may have followed that forward."""
+        if self._synchronizing:
+            api.ddp_prepare_forward(self._ddp)
+            self._expect_backward(result)
+            self.require_forward_param_sync = True
 
     @property
     def require_backward_grad_sync(self):
