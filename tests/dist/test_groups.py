@@ -3,6 +3,7 @@ other."""
 
 import copy
 import os
+import pickle
 import socket
 import tempfile
 
@@ -54,7 +55,7 @@ def refused(torch, dist, rank):
 def subgroups(torch, dist, rank, size):
     outer, whole = dist.new_group([2, 0]), dist.new_group()
     member = rank != 1
-    assert (outer == dist.GroupMember.NON_GROUP_MEMBER) is not member
+    assert (outer is dist.GroupMember.NON_GROUP_MEMBER) is not member
     assert dist.get_rank(outer) == [0, -1, 1][rank]
     x = torch.tensor([float(rank + 1)])
     if member:
@@ -84,9 +85,14 @@ def subgroups(torch, dist, rank, size):
     own = dist.new_group([rank], use_local_synchronization=True)
     dist.all_reduce(x, group=own)
     mine, made = dist.new_subgroups(1)
-    assert [dist.get_process_group_ranks(one) for one in (mine, *made)] == [[rank], [0], [1], [2]]
+    assert dist.get_process_group_ranks(mine) == [rank] and made[rank] is mine
+    none, last = dist.new_group([(rank + 1) % size], use_local_synchronization=True), made[-1]
+    assert none is dist.GroupMember.NON_GROUP_MEMBER
+    assert dist.get_process_group_ranks(last) == ([2] if last is not none else [(rank + 1) % size])
+    assert (dist.split_group(split_ranks=[[0], [1]]) is none) is (rank == 2)
+    again = dist.new_group([2, 0])
     if not member:
-        outside(torch, dist, outer, made)
+        outside(torch, dist, [outer, again, *made[::2]])
     part = dist.split_group(split_ranks=[[1, 0], [2]])
     assert dist.get_process_group_ranks(part) == ([1, 0] if rank < 2 else [2])
     dist.destroy_process_group(whole)
@@ -95,25 +101,23 @@ def subgroups(torch, dist, rank, size):
     assert isinstance(dist.group.WORLD, dist.ProcessGroup) and dist.get_pg_count() >= 3
 
 
-def outside(torch, dist, group, alone):
+def outside(torch, dist, groups):
     """What a rank that is in another group than [0, 2] is told of it, and what refuses it there."""
     from flambeau.distributed import pipelining
     from flambeau.distributed.algorithms.model_averaging import averagers
     from flambeau.distributed.optim import ZeroRedundancyOptimizer
 
-    (others, single), model = alone[::2], torch.nn.Linear(1, 1)
-    assert others == single == group == dist.GroupMember.NON_GROUP_MEMBER
-    assert dist.get_process_group_ranks(others) == [0]
-    assert dist.get_process_group_ranks(single) == [2]
-    assert dist.get_process_group_ranks(group) == [0, 2]
+    model, no_member = torch.nn.Linear(1, 1), dist.GroupMember.NON_GROUP_MEMBER
+    group = groups[0]
+    assert all(one is no_member for one in (*groups, copy.deepcopy({0: group})[0]))
+    assert pickle.loads(pickle.dumps(group)) == no_member
+    assert dist.get_process_group_ranks(group) == [0, 2]  # of the last
     assert dist.get_global_rank(group, 1) == 2 and dist.get_group_rank(group, 2) == 1
-    assert dist.get_process_group_ranks(copy.deepcopy(group)) == [0, 2]
     with pytest.raises(ValueError, match="Global rank 1 is not part of group -100"):
         dist.get_group_rank(group, 1)
     with pytest.raises(ValueError, match="Group rank 2 is not part of group -100"):
         dist.get_global_rank(group, 2)
     for name, use in {
-        "get_process_group_ranks": lambda: dist.get_process_group_ranks(-100),
         "DistributedDataParallel": lambda: torch.nn.parallel.DistributedDataParallel(
             model, process_group=group
         ),

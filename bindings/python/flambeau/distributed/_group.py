@@ -79,22 +79,9 @@ class _Member(type):
 
 
 class GroupMember(metaclass=_Member):
-    """What `new_group` returns on ranks that are not in the group."""
+    """What `new_group` returns on ranks that are not in the group: programs compare by `is`."""
 
     NON_GROUP_MEMBER = -100
-
-
-class Outside(int):
-    """What `new_group` returns on a rank that is not in the group: NON_GROUP_MEMBER, by value,
-    which knows the ranks that are."""
-
-    def __new__(cls, ranks):
-        self = super().__new__(cls, GroupMember.NON_GROUP_MEMBER)
-        self._ranks = list(ranks)
-        return self
-
-    def __reduce__(self):
-        return Outside, (self._ranks,)
 
 
 class _Groups:
@@ -107,6 +94,7 @@ class _Groups:
         self.count = 0  # of groups, the same on all ranks: it names the next one
         self.of_members = {}  # the same of groups that only their members make, by their ranks
         self.others = {}  # by name
+        self.outside = None  # ranks of the last group that was made without this rank
 
     def clear(self):
         for group in (self.world, *self.others.values()):
@@ -229,13 +217,16 @@ def get_backend_config(group=None):
 
 
 def _ranks_in(group, what):
-    """The ranks of a group, which need not have this one."""
-    known = isinstance(group, Outside) and _groups.world is not None
-    return group._ranks if known else member_of(group, what)._ranks
+    """The ranks of a group; of NON_GROUP_MEMBER, as torch has it, those of the last group that was
+    made without this rank."""
+    if is_no_member(group) and _groups.outside is not None:
+        return _groups.outside
+    return member_of(group, what)._ranks
 
 
 def get_process_group_ranks(group):
-    """The ranks of a group, as ranks of the job."""
+    """The ranks of a group, as ranks of the job; of GroupMember.NON_GROUP_MEMBER those of the last
+    group that was made without this rank."""
     return list(_ranks_in(group, "get_process_group_ranks"))
 
 

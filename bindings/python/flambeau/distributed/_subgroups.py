@@ -4,7 +4,6 @@ the members of a group find each other by it."""
 from .._gen import api
 from ._group import (
     GroupMember,
-    Outside,
     ProcessGroup,
     _groups,
     default_timeout,
@@ -51,8 +50,10 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None,
     ranks = sorted(ranks) if sort_ranks else ranks
     name = _next_name(ranks, use_local_synchronization)
     is_member = whole._rank in ranks
+    if not is_member:
+        _groups.outside = ranks
     if use_local_synchronization and not is_member:
-        return Outside(ranks)
+        return GroupMember.NON_GROUP_MEMBER
     asked = whole._backend if backend is None else str(backend).lower()
     given = "" if asked == "undefined" else asked
     making = timeout
@@ -62,7 +63,7 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None,
     options = ranks, given, f"group-{name}", seconds(making)
     handle = met(api.group_split, whole._handle, *options)
     if not is_member:
-        return Outside(ranks)
+        return GroupMember.NON_GROUP_MEMBER
     api.group_set_timeout(handle, seconds(timeout))
     made = _groups.others[name] = ProcessGroup(
         handle, asked, name, timeout, whole._trusted, group_desc or "undefined", device_id
