@@ -104,7 +104,6 @@ def subgroups(torch, dist, rank, size):
 def outside(torch, dist, groups):
     """What a rank that is in another group than [0, 2] is told of it, and what refuses it there."""
     from flambeau.distributed import pipelining
-    from flambeau.distributed.algorithms.model_averaging import averagers
     from flambeau.distributed.optim import ZeroRedundancyOptimizer
 
     model, no_member = torch.nn.Linear(1, 1), dist.GroupMember.NON_GROUP_MEMBER
@@ -124,7 +123,6 @@ def outside(torch, dist, groups):
         "ZeroRedundancyOptimizer": lambda: ZeroRedundancyOptimizer(
             model.parameters(), torch.optim.SGD, group, lr=1.0
         ),
-        "PeriodicModelAverager": lambda: averagers.PeriodicModelAverager(2, process_group=group),
         "PipelineStage": lambda: pipelining.PipelineStage(model, 0, 2, "cpu", group=group),
         "FullyShardedDataParallel": lambda: dist.fsdp.FullyShardedDataParallel(model, group),
     }.items():

@@ -1,6 +1,8 @@
 """Parameters that ranks average now and then, by themselves or after steps of an optimizer; a
 sampler that begins in the middle, and modules that programs import."""
 
+import warnings
+
 import pytest
 
 from tests.dist import ranks
@@ -47,6 +49,38 @@ def test_averages_after_a_period():
     # Steps 1 and 3 average; between them rank 1 goes on by itself.
     assert zero == [[0, 0], [1, 0.5], [1, 0.5], [2, 0.5], [2, 0.5], 2.5]
     assert one == [[1, 1], [1, 0.5], [2, 0.5], [2, 0.5], [3, 0.5], 2.5]
+
+
+def of_some(rank, size):
+    """Rank 0 averages with itself; the other has no group, and goes on."""
+    import flambeau.distributed as dist
+    import flambeau as torch
+    from flambeau.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+    from flambeau.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+    dist.init_process_group()
+    group, p = dist.new_group([0]), torch.nn.Parameter(torch.ones(2))
+    p.grad = torch.ones(2) * (1 if rank else float("inf"))
+    averager = PeriodicModelAverager(period=2, process_group=group)
+    assert averager.process_group is group
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            averager.average_parameters([p])
+    scaler, optimizer = ShardedGradScaler("cpu", process_group=group), torch.optim.SGD([p], lr=1.0)
+    scaler.scale(torch.ones(1))
+    with warnings.catch_warnings(record=True) as alone:
+        warnings.simplefilter("always")
+        scaler.step(optimizer)
+    dist.destroy_process_group()
+    said, alone = ([str(one.message) for one in each] for each in (said, alone))
+    return averager.step, said, any("does not belong" in text for text in alone), p[0].item()
+
+
+def test_ranks_outside_of_a_group_average_nothing_and_go_on():
+    zero, one = ranks.values(of_some, 2)
+    assert zero == [3, [], False, 1.0]  # its gradient is infinite
+    assert one == [3, [], True, 1 - 1 / 2**16]
 
 
 def in_groups(rank, size):

@@ -5,14 +5,14 @@ from ..._gen import api
 from ..._tensor import Tensor
 from ...amp.grad_scaler import GradScaler, _params
 from .._collectives import all_reduce
-from .._group import member_of
 from .._ops import ReduceOp
 
 __all__ = ["ShardedGradScaler"]
 
 
 class ShardedGradScaler(GradScaler):
-    """`process_group`: the ranks that agree, by default all."""
+    """`process_group`: the ranks that agree, by default all. One outside of it goes by itself, with
+    the warning that its calls give."""
 
     def __init__(self, device="cuda", init_scale=2.0**16, backoff_factor=0.5, growth_factor=2.0,
                  growth_interval=2000, enabled=True, process_group=None):  # fmt: skip
@@ -28,7 +28,6 @@ class ShardedGradScaler(GradScaler):
         return found.to(outputs.dtype) if isinstance(outputs, Tensor) else found
 
     def _agree(self, optimizer):
-        group = member_of(self.process_group, "ShardedGradScaler")
         for device in dict.fromkeys(p.device for p in _params(optimizer)):
             found = api.grad_scaler_found_inf(self._scaler, id(optimizer), device)
-            all_reduce(found, ReduceOp.MAX, group)
+            all_reduce(found, ReduceOp.MAX, self.process_group)

@@ -4,7 +4,7 @@ their own ways between."""
 import abc
 
 from ...._deprecated import warn
-from ..._group import member_of
+from ..._group import world
 from .utils import average_parameters_or_parameter_groups
 
 __all__ = ["ModelAverager", "PeriodicModelAverager"]
@@ -18,10 +18,11 @@ USELESS = (
 
 
 class ModelAverager(abc.ABC):
-    """Which ranks, and how many steps there were."""
+    """Which ranks, and how many steps there were. Ranks that are not in the group count steps, too,
+    and average nothing."""
 
     def __init__(self, process_group=None):
-        self.process_group = member_of(process_group, type(self).__name__)
+        self.process_group = world() if process_group is None else process_group
         self.step = 0
 
     @abc.abstractmethod

@@ -4,7 +4,7 @@ from ...._torch import cat
 from ....autograd import no_grad
 from ....nn.parameter import Parameter
 from ... import _collectives as c
-from ..._group import group_of
+from ..._group import group_of, is_no_member
 
 __all__ = [
     "average_parameters", "average_parameters_or_parameter_groups", "get_params_to_average",
@@ -14,10 +14,10 @@ __all__ = [
 @no_grad()
 def average_parameters(params, process_group):
     """Leaves the mean over the ranks in each parameter, those of one device and dtype in one
-    message."""
-    group = group_of(process_group, "average_parameters")
-    if group is None:
+    message; on a rank that is not in the group nothing."""
+    if is_no_member(process_group):
         return
+    group = group_of(process_group, "average_parameters")
     alike = {}
     for p in params:
         alike.setdefault((p.device, p.dtype), []).append(p.detach())
