@@ -198,6 +198,53 @@ def test_several_stages_on_each_rank_train_as_the_whole_model(size, local):
         assert found and all(found), found
 
 
+def train_tied(rank, size):
+    """Each rank's first and last stage share a weight, as an embedding and the head do."""
+    import flambeau as torch
+    import flambeau.distributed as dist
+    from flambeau.distributed import pipelining
+
+    nn = torch.nn
+    dist.init_process_group("gloo")
+
+    class Embedding(nn.Embedding):
+        def forward(self, x):
+            return super().forward(x) if not x.is_floating_point() else x @ self.weight[:6]
+
+    def model():
+        torch.manual_seed(0)
+        firsts, heads = zip(*((Embedding(8, 6), nn.Linear(6, 8)) for _ in range(size)))
+        for first, head in zip(firsts, heads):
+            head.weight = first.weight
+        between = [nn.Sequential(nn.Linear(6, 6), nn.Tanh()) for _ in range(size)]
+        ends = [nn.Sequential(h, *([nn.Linear(8, 6)] if i < size - 1 else []))
+                for i, h in enumerate(heads)]  # fmt: skip
+        return [*firsts, *between, *ends]
+
+    found, here = [], range(rank, 3 * size, size)
+    for kind in pipelining.ScheduleInterleaved1F1B, pipelining.ScheduleLoopedBFS:
+        mine, whole = model(), model()
+        stages = [pipelining.PipelineStage(mine[i], i, 3 * size, "cpu") for i in here]
+        schedule = kind(stages, PARTS, loss_fn=nn.functional.cross_entropy)
+        x, y = (torch.arange(16) * n % 8 for n in (3, 5))
+        schedule.step(*([] if rank else [x]), target=y if rank == size - 1 else None)
+        out = x
+        for module in whole:
+            out = module(out)
+        nn.functional.cross_entropy(out, y).backward()
+        for i in here:
+            pairs = zip(mine[i].parameters(), whole[i].parameters(), strict=True)
+            found += [torch.allclose(a.grad, b.grad, atol=1e-6) for a, b in pairs]
+    dist.destroy_process_group()
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_stages_of_a_rank_that_share_parameters(size):
+    for found in ranks.values(train_tied, size):
+        assert found and all(found), found
+
+
 @pytest.mark.parametrize("name", ["ScheduleInterleaved1F1B", "ScheduleLoopedBFS"])
 def test_orders_of_ranks_fit_together(name):
     """Each part passes each stage once each way, and no rank waits for one that waits for it."""

@@ -13,7 +13,7 @@ from .microbatch import (
     parts_of,
     split_args_kwargs_into_chunks,
 )
-from .stage import Told
+from .stage import Told, divide_grads
 
 
 class Schedule(abc.ABC):
@@ -85,8 +85,7 @@ class Schedule(abc.ABC):
         try:
             (self._order if training else self._forward_only)(self._n_microbatches)
             if training and self.scale_grads:
-                for stage in self._stages:
-                    stage.scale_grads(self._n_microbatches)
+                divide_grads(self._stages, self._n_microbatches)
             if self._last is None:
                 return None
             if losses is not None:

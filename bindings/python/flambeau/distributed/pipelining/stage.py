@@ -178,6 +178,11 @@ class PipelineStage:
 
     def scale_grads(self, grad_scale_factor):
         """Divides the parameters' gradients."""
-        for p in self.submod.parameters():
-            if p.grad is not None and grad_scale_factor != 1:
-                p.grad.div_(grad_scale_factor)
+        divide_grads([self], grad_scale_factor)
+
+
+def divide_grads(stages, by):
+    """Divides the gradients of all parameters of stages, which may share some."""
+    for p in dict.fromkeys(p for stage in stages for p in stage.submod.parameters()):
+        if p.grad is not None and by != 1:
+            p.grad.div_(by)
