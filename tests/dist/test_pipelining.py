@@ -505,11 +505,30 @@ def test_specs_say_how_parts_are_cut_and_joined():
     assert joined["sum"].item() == x.sum().item()
     with pytest.raises(ValueError, match="values of parts differ: .7, 8."):
         merge_chunks([7, 8], "the same")
-    with pytest.raises(ValueError, match="did not match chunk spec"):
-        merge_chunks(outs, (TensorChunkSpec(0),))
+    turned = dict(reversed(spec.items()))  # keys say which spec is whose, and no order
+    assert merge_chunks(outs, turned)["out"].tolist() == x.tolist()
+    _, kwargs = split_args_kwargs_into_chunks(
+        (), {"b": x, "a": [x, {"d": x, "c": 3}]}, 2, None,
+        {"a": [TensorChunkSpec(0), {"c": _Replicate, "d": TensorChunkSpec(1)}],
+         "b": TensorChunkSpec(1)},
+    )  # fmt: skip
+    assert [part["b"].tolist() for part in kwargs] == [cut.tolist() for cut in x.chunk(2, 1)]
+    assert [part["a"][0].tolist() for part in kwargs] == [cut.tolist() for cut in x.chunk(2)]
+    assert [part["a"][1]["d"].tolist() for part in kwargs] == [c.tolist() for c in x.chunk(2, 1)]
+    for kind in tuple, list:
+        joined = merge_chunks([x, x], kind([TensorChunkSpec(0)]))
+        assert type(joined) is kind and joined[0].shape == (4, 4) and len(joined) == 1
+    for wrong in (TensorChunkSpec(0),), TensorChunkSpec(0), dict(spec, more=None), [*spec.values()]:
+        with pytest.raises(ValueError, match="how to join outputs is said by .*mismatch"):
+            merge_chunks(outs, wrong)
+    for value, wrong in (x, {"b": TensorChunkSpec(0)}), ([x], {"a": (TensorChunkSpec(0),)}):
+        with pytest.raises(ValueError, match="how to cut values is said by .*mismatch"):
+            split_args_kwargs_into_chunks((), {"a": value}, 2, None, wrong)
+    with pytest.raises(ValueError, match="merge_chunks: there are no parts"):
+        merge_chunks([])
     with pytest.raises(ValueError, match="type int cannot be cut as TensorChunkSpec.0. says"):
         split_args_kwargs_into_chunks((3,), None, 2, TensorChunkSpec.from_tuple((0,)))
-    with pytest.raises(ValueError, match="2 values, but 1 specs"):
+    with pytest.raises(ValueError, match="expected 2, but got 1"):
         split_args_kwargs_into_chunks((x, x), None, 2, TensorChunkSpec.from_tuple((0,)))
     with pytest.raises(ValueError, match="into 3 equal parts along its dimension 1"):
         split_args_kwargs_into_chunks((), {"a": x}, 3, None, TensorChunkSpec.from_dict({"a": 1}))

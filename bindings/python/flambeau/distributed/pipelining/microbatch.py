@@ -6,7 +6,14 @@ would be another part's as well."""
 from ..._tensor import Tensor
 from ..._torch import cat
 from ...nn.attention.block_mask import BlockMask
-from ...utils._pytree import tree_flatten, tree_map, tree_map_only, tree_unflatten
+from ...utils._pytree import (
+    _matching,
+    tree_flatten,
+    tree_map,
+    tree_map_only,
+    tree_structure,
+    tree_unflatten,
+)
 
 __all__ = ["TensorChunkSpec", "merge_chunks", "split_args_kwargs_into_chunks"]
 
@@ -49,15 +56,23 @@ def parts_of(tree, chunks, specs=None):
     """A list with one tree for each part. `specs`: the same tree of TensorChunkSpec or
     `_Replicate`."""
     leaves, spec = tree_flatten(tree)
-    dims = [0] * len(leaves) if specs is None else _dims(leaves, tree_flatten(specs)[0])
+    dims = [0] * len(leaves)
+    if specs is not None:
+        dims = _dims(leaves, _matched(specs, spec, "how to cut values"))
     columns = [_cut(leaf, chunks, dim) for leaf, dim in zip(leaves, dims)]
     return [tree_unflatten([column[i] for column in columns], spec) for i in range(chunks)]
 
 
+def _matched(specs, spec, what):
+    """The specs of a tree's values, which stand at the same places, of dictionaries by key."""
+    try:
+        return _matching(specs, spec)
+    except ValueError as problem:
+        raise ValueError(f"{what} is said by {specs}, no tree like theirs: {problem}") from None
+
+
 def _dims(leaves, specs):
     """Along which dimension each value is cut; None where it is not."""
-    if len(specs) != len(leaves):
-        raise ValueError(f"there are {len(leaves)} values, but {len(specs)} specs of how to cut")
     found = []
     for leaf, spec in zip(leaves, specs):
         whole = spec is _Replicate or isinstance(spec, _Replicate)
@@ -89,12 +104,9 @@ def _cut(value, chunks, dim):
 def split_args_kwargs_into_chunks(args, kwargs, chunks, args_chunk_spec=None,
                                   kwargs_chunk_spec=None):  # fmt: skip
     """Lists of the parts' positional and named arguments."""
-    if args_chunk_spec is not None:
-        args_chunk_spec = tuple(args_chunk_spec)
-    return (
-        parts_of(tuple(args), chunks, args_chunk_spec if args else None),
-        parts_of(dict(kwargs or {}), chunks, kwargs_chunk_spec if kwargs else None),
-    )
+    by_place = tuple(args_chunk_spec) if args and args_chunk_spec is not None else None
+    by_name = dict(kwargs_chunk_spec) if kwargs and kwargs_chunk_spec is not None else None
+    return parts_of(tuple(args), chunks, by_place), parts_of(dict(kwargs or {}), chunks, by_name)
 
 
 def given_parts(chunks, arg_mbs, kwarg_mbs, target_mbs):
@@ -119,7 +131,13 @@ def given_parts(chunks, arg_mbs, kwarg_mbs, target_mbs):
 
 def merge_chunks(chunks, chunk_spec=None):
     """Outputs of parts, trees that are alike, as one: joined along their first dimension, or as a
-    tree of TensorChunkSpec and `_CustomReducer` says; under another spec the parts' are equal."""
+    tree of TensorChunkSpec and `_CustomReducer` says; under another spec the parts' are equal. One
+    value under a tuple or list of one spec becomes such a tuple or list."""
+    if not chunks:
+        raise ValueError("merge_chunks: there are no parts")
+    of_one = type(chunk_spec) in (tuple, list) and len(chunk_spec) == 1
+    if of_one and tree_structure(chunks[0]).is_leaf():
+        chunks = [type(chunk_spec)([chunk]) for chunk in chunks]
     flat = [tree_flatten(chunk) for chunk in chunks]
     spec = flat[0][1]
     for i, (_, other) in enumerate(flat):
@@ -128,9 +146,7 @@ def merge_chunks(chunks, chunk_spec=None):
     columns = list(zip(*(leaves for leaves, _ in flat), strict=True))
     ways = [TensorChunkSpec(0)] * len(columns)
     if chunk_spec is not None:
-        ways = tree_flatten(chunk_spec)[0]
-    if len(ways) != len(columns):
-        raise ValueError(f"Chunk {chunks[0]} did not match chunk spec {chunk_spec}")
+        ways = _matched(chunk_spec, spec, "how to join outputs")
     return tree_unflatten([_joined(column, way) for column, way in zip(columns, ways)], spec)
 
 
