@@ -2,6 +2,7 @@
 all share, and what is said where they cannot meet or have met."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 
@@ -54,6 +55,48 @@ def test_two_nodes_meet(monkeypatch, backend, nodes):
     for thread in threads:
         thread.join(60)
     assert sorted(found) == [(0, 2, b"here"), (1, 2, b"here")] and shut == [True, True]
+
+
+@pytest.mark.parametrize("how", ["set_closed", "shutdown"])
+@pytest.mark.parametrize("nodes", [(2, 2), (1, 3)])
+def test_a_node_that_closes_the_rendezvous_is_heard_by_all(monkeypatch, nodes, how):
+    from flambeau.distributed.elastic.rendezvous import RendezvousClosedError
+
+    monkeypatch.setenv("FLAMBEAU_JOB_KEY", KEY)
+    endpoint, found = f"localhost:{free_port()}", []
+    last = 1 if nodes == (1, 3) else 20
+
+    def node():
+        one = handler("c10d", endpoint, nodes, last_call_timeout=last)
+        about = one.next_rendezvous()
+        before = one.is_closed()
+        about.store.barrier("both", 2)
+        if about.rank == 1:
+            getattr(one, how)()
+            about.store.set("closed", "")
+        about.store.get("closed")
+        after = one.is_closed()
+        about.store.barrier("told", 2)
+        if about.rank == 0:
+            with pytest.raises(RendezvousClosedError, match="was closed by node 1|its 2 nodes"):
+                handler("c10d", endpoint, nodes, is_host=False).next_rendezvous()
+        one.shutdown()
+        found.append((before, after, about.store.timeout))
+
+    threads = [threading.Thread(target=node) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == [(False, True, timedelta(seconds=60))] * 2
+
+
+def test_calls_of_the_store_take_as_long_as_was_said():
+    one = handler(read_timeout=7)
+    assert one.next_rendezvous().store.timeout == timedelta(seconds=7)
+    assert one.shutdown()
+    with pytest.raises(ValueError, match="read timeout must be a positive integer"):
+        handler(read_timeout=0).next_rendezvous()
 
 
 def test_nodes_that_do_not_meet(monkeypatch):

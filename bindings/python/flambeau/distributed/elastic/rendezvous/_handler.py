@@ -5,6 +5,7 @@ where an agent is given them."""
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from datetime import timedelta
 from types import SimpleNamespace
 
 from ..._stores import PrefixStore
@@ -35,17 +36,22 @@ class RendezvousHandler:
     use_agent_store = property(lambda self: True, doc="Whether ranks meet at the agent's store.")
 
     def is_closed(self):
-        """Whether the job is over here."""
-        return self._is_closed
+        """Whether the job is over: here, or by a node that this one has met."""
+        return self._is_closed or self._nodes is not None and self._nodes.was_ended()
 
     def set_closed(self):
-        """Nobody is to meet any more."""
+        """Nobody is to meet any more: the nodes that it has met hear of it, and who would join."""
         self._is_closed = True
+        if self._nodes is not None:
+            self._nodes.end(
+                f"the rendezvous of {self._params.run_id!r} was closed by node {self._nodes.rank}"
+            )
 
     def shutdown(self):
         """The same, and leaves the nodes that it has met; True. Where the store is here, the others
         have ten seconds to leave first."""
-        nodes, self._nodes, self._is_closed = self._nodes, None, True
+        self.set_closed()
+        nodes, self._nodes = self._nodes, None
         if nodes is not None:
             nodes.leave()
         return True
@@ -56,7 +62,11 @@ class RendezvousHandler:
 
     def next_rendezvous(self):
         """Waits until the nodes are there: their store, this one's rank, how many there are, and
-        where ranks may meet. A handler meets once; an agent lets nodes come and go."""
+        where ranks may meet. Calls of the store take 60 s at most, or the setting `read_timeout`. A
+        handler meets once; an agent lets nodes come and go."""
+        reads = self._params.get_as_int("read_timeout", 60)
+        if reads <= 0:
+            raise ValueError("The read timeout must be a positive integer.")
         if self._is_closed:
             raise RendezvousClosedError(f"the rendezvous of {self._params.run_id!r} is closed")
         if self._nodes is not None:
@@ -66,6 +76,7 @@ class RendezvousHandler:
             )
         self._nodes = nodes = _met(self._params)
         store = PrefixStore(f"rendezvous/{self._params.run_id}", nodes.store)
+        store.set_timeout(timedelta(seconds=reads))  # of its own: launchers wait less for a pulse
         at = RendezvousStoreInfo(nodes.addr, nodes.port)
         return RendezvousInfo(store, nodes.rank, len(nodes.nodes), at)
 

@@ -62,6 +62,10 @@ class OneNode:
     def end(self, reason):
         """Ends the job on all nodes."""
 
+    def was_ended(self):
+        """Whether a node has ended it."""
+        return False
+
     def announce(self, problem):
         """Ends it for what this launcher dies of; errors of the rendezvous the others have, too."""
         if not isinstance(problem, RendezvousError):
@@ -192,6 +196,9 @@ class SeveralNodes(OneNode):
     def _ended(self):
         if self._has("ended"):
             raise RendezvousClosedError(self._get("ended").decode())
+
+    def was_ended(self):
+        return self._has("ended")
 
     def _all(self, attempt, what):
         return all(self._has(f"{attempt}/{what}/{r}") for r in range(self.size))
