@@ -58,6 +58,8 @@ class Schedule(abc.ABC):
 
     def _parts(self, args, kwargs, target, *given):
         """Lists of the parts' positional and named arguments and targets."""
+        for stage in self._stages:
+            stage.check_goes_on()
         n = self._n_microbatches
         if all(parts is None for parts in given):
             cut = split_args_kwargs_into_chunks(args, kwargs, n, *self._cuts)
@@ -83,7 +85,7 @@ class Schedule(abc.ABC):
         self._returns, self._loss_kwargs = return_outputs, loss_kwargs or {}
         self._backwards = dict.fromkeys(self._stages, self._n_microbatches)  # to come
         try:
-            (self._order if training else self._forward_only)(self._n_microbatches)
+            self._pass(self._order if training else self._forward_only)
             if training and self.scale_grads:
                 divide_grads(self._stages, self._n_microbatches)
             if self._last is None:
@@ -96,6 +98,16 @@ class Schedule(abc.ABC):
                 stage.clear()
             self._args = self._kwargs = self._targets = self._losses = self._outputs = None
             self._loss_kwargs = None
+
+    def _pass(self, order):
+        """What is computed and moved; after an error no further step begins."""
+        self._place = "its beginning"
+        try:
+            order(self._n_microbatches)
+        except BaseException:
+            for stage in self._stages:
+                stage.failed_at(self._place)
+            raise
 
     def _check(self, n):
         """Refuses a number of parts that this order cannot run."""
@@ -112,13 +124,23 @@ class Schedule(abc.ABC):
 
     # ---- what the orders are made of
 
+    def _at(self, stage, index):
+        self._place = f"stage {stage.stage_index}, part {index}"
+
     def _receives(self, stage, index):
+        self._at(stage, index)
         return stage.forward_receives(index, self._told[self._training][stage])
 
     def _sends(self, stage, index):
+        self._at(stage, index)
         return stage.forward_sends(index, self._training, self._told[self._training][stage])
 
+    def _backward_receives(self, stage, index):
+        self._at(stage, index)
+        return stage.backward_receives(index)
+
     def _forward(self, stage, index):
+        self._at(stage, index)
         given = self._args[index], self._kwargs[index], self._training
         output = stage.forward(index, *given)
         if not stage.is_last:
@@ -129,6 +151,7 @@ class Schedule(abc.ABC):
             self._losses.append(self._loss_fn(output, self._targets[index], **self._loss_kwargs))
 
     def _backward(self, stage, index):
+        self._at(stage, index)
         loss = self._losses[index] if stage.is_last else None
         self._backwards[stage] -= 1
         stage.backward(index, loss, self._backwards[stage] == 0)
@@ -153,6 +176,17 @@ def begun(transfers):
 def done(works):
     for work in works:
         work.wait()
+
+
+def going_on(works):
+    """Those that have not ended; what another has failed with is raised."""
+    left = []
+    for work in works:
+        if work.is_completed():
+            work.wait()
+        else:
+            left.append(work)
+    return left
 
 
 def after(works, transfers):

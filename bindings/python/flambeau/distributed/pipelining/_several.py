@@ -8,7 +8,7 @@ other; who is to have it begins to receive then, and waits when it computes with
 
 import abc
 
-from ._schedule import Schedule, begun, done
+from ._schedule import Schedule, begun, done, going_on
 
 FORWARD, BACKWARD = "F", "B"
 
@@ -59,9 +59,10 @@ class PipelineScheduleMulti(Schedule):
         for actions in self._rounds[self._training]:
             for action in actions:
                 if action[1] in self._mine:
+                    self._at(self._mine[action[1]], action[2])
                     done(coming.pop(action, ()))
                     self._compute(*action)
-            sent = [work for work in sent if not work.is_completed()]
+            sent = going_on(sent)
             for action in actions:
                 self._move(action, coming, sent)
         done(sent)
@@ -83,7 +84,7 @@ class PipelineScheduleMulti(Schedule):
         elif maker:
             sent += begun(self._sends(maker, part) if forward else maker.backward_sends(part))
         elif taker:
-            receives = self._receives(taker, part) if forward else taker.backward_receives(part)
+            receives = (self._receives if forward else self._backward_receives)(taker, part)
             coming[kind, ahead, part] = begun(receives)
 
 

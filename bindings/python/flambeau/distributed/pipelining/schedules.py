@@ -64,7 +64,7 @@ class ScheduleGPipe(PipelineScheduleSingle):
     def _order(self, n):
         sent = self._forwards(n)
         for i in range(n):
-            done(begun(self._stage.backward_receives(i)))
+            done(begun(self._backward_receives(self._stage, i)))
             sent = after(sent, self._back(i))
         done(sent)
 
@@ -92,14 +92,14 @@ class Schedule1F1B(PipelineScheduleSingle):
         sent.clear()
         for i in range(ahead, n):
             back = i - ahead
-            done(begun(self._sends(stage, i - 1) + stage.backward_receives(back)))
+            done(begun(self._sends(stage, i - 1) + self._backward_receives(stage, back)))
             done(begun(self._back(back) + self._receives(stage, i)))
             self._forward(stage, i)
         first = n - ahead
-        done(begun(self._sends(stage, n - 1) + stage.backward_receives(first)))
+        done(begun(self._sends(stage, n - 1) + self._backward_receives(stage, first)))
         sent = begun(self._back(first))
         for i in range(first + 1, n):
-            done(begun(stage.backward_receives(i)))
+            done(begun(self._backward_receives(stage, i)))
             sent = after(sent, self._back(i))
         done(sent)
 

@@ -63,6 +63,21 @@ class PipelineStage:
         self._kept = {}  # by part of a batch: (inputs, outputs)
         self._gradients = {}  # by part of a batch, as they came
         self._copies = None  # found for each batch: programs wrap `submod` later, too
+        self._failed = None  # where a step ended that did not end well
+
+    def failed_at(self, place):
+        """Says that a step has failed on this rank: from then on its transfers and those of the
+        other ranks do not fit together."""
+        if self.group_size > 1:
+            self._failed = place
+
+    def check_goes_on(self):
+        """Refuses a step after one that failed."""
+        if self._failed is not None:
+            raise RuntimeError(
+                f"the last step failed at {self._failed}, on this rank, and the others may be "
+                "anywhere in it: start the ranks again, from the last checkpoint"
+            )
 
     # ---- transfers of a part of a batch, as lists of P2POp
 
