@@ -1,6 +1,7 @@
 """Meshes of four ranks in one and two dimensions: places, groups, slices, what is refused."""
 
 import functools
+import pickle
 
 from tests.dist import ranks
 from tests.dist.sharding import message
@@ -54,13 +55,17 @@ def unflattened(torch, dist):
     dist.all_reduce(total, group=grid["tp"].get_group())
     return {
         "ranks": [dist.get_process_group_ranks(g) for g in grid.get_all_groups()],
-        "names": [grid.mesh_dim_names, part.mesh_dim_names, part._get_root_mesh().mesh_dim_names],
+        "names": [grid.mesh_dim_names, part.mesh_dim_names],
         "part": [part.mesh.tolist(), dist.get_process_group_ranks(part.get_group("dp"))],
         "sum": total.item(),
         "again": [
             DeviceMesh._concatenate([grid["dp"], grid["tp"]]) is grid,
             grid["tp"]._unflatten(0, (2,), ("t",)).mesh.tolist() == grid["tp"].mesh.tolist(),
+            grid._get_root_mesh() is line and grid["tp"]._get_root_mesh() is line,
+            grid._unflatten(1, (1, 2), ("a", "b"))["a", "b"]._get_root_mesh() is line,
+            part._get_root_mesh() is cube,
         ],
+        "turned": turned(torch, dist, grid),
         "refused": [
             message(lambda: line._unflatten(1, (4,), ("a",)), ValueError),
             message(lambda: line._unflatten("b", (4,), ("a",)), ValueError),
@@ -69,8 +74,23 @@ def unflattened(torch, dist):
             message(lambda: cube._unflatten("rest", (2,), ("pp",)), RuntimeError),
             message(lambda: grid._flatten("f")._unflatten(0, (4,), ("a",)), ValueError),
             message(lambda: DeviceMesh._concatenate([grid["dp"], cube["pp"]]), RuntimeError),
+            message(lambda: DeviceMesh._concatenate([grid["dp"], line]), RuntimeError),
+            message(lambda: DeviceMesh._concatenate([grid["dp"], grid["f"]]), RuntimeError),
+            message(lambda: DeviceMesh._concatenate([]), RuntimeError),
+            message(lambda: grid["dp", "dp"], KeyError),
+            message(lambda: grid["tp", "dp"], KeyError),
         ],
     }
+
+
+def turned(torch, dist, grid):
+    """A mesh's dimensions in another order: its ranks, groups, place and pickled self."""
+    from flambeau.distributed.device_mesh import DeviceMesh
+
+    mesh = DeviceMesh._concatenate([grid["tp"], grid["dp"]])
+    again = pickle.loads(pickle.dumps(mesh))
+    groups = [dist.get_process_group_ranks(g) for g in again.get_all_groups()]
+    return [mesh.mesh.tolist(), mesh.get_coordinate(), groups, mesh == again, repr(mesh)]
 
 
 def on_each_rank(rank, size):
@@ -128,13 +148,17 @@ def found():
 
 
 def test_one_dimension_becomes_several():
-    texts = "dim 1 spec", "dim b spec", "4 ranks along 0", "same length", "unique", "several", "one"
+    texts = ["dim 1 spec", "dim b spec", "4 ranks along 0", "same length", "unique", "several"]
+    texts += ["one mesh", "unflatten the mesh to all", "overlapping", "with mesh_dim_names"]
+    texts += ["named twice", "ascending order, as they are in ('dp', 'tp')"]
     for rank, one in enumerate(found()):
         (i, j), made = divmod(rank, 2), one["unflattened"]
         assert made["ranks"] == [[j, j + 2], [2 * i, 2 * i + 1]] and made["sum"] == 4 * i + 1
-        assert made["names"] == [["dp", "tp"], ["dp", "tp"], ["pp", "dp", "tp"]]
+        assert made["names"] == [["dp", "tp"]] * 2
         assert made["part"] == [[[2 * i], [2 * i + 1]], [2 * i, 2 * i + 1]]
-        assert made["again"] == [True, True]
+        assert made["again"] == [True] * 5
+        at = [[[0, 2], [1, 3]], [j, i], [[2 * i, 2 * i + 1], [j, j + 2]], True]
+        assert made["turned"] == [*at, "DeviceMesh((tp=2, dp=2), 'cpu', stride=(1, 2))"]
         assert all(words in text for words, text in zip(texts, made["refused"], strict=True)), made
 
 

@@ -114,6 +114,7 @@ class DeviceMesh:
             )
         self._device_type, self._shape, self._ranks, self._names = kind, tuple(shape), ranks, names
         self._groups, self._root, self._flattened = [], None, {}
+        self._unflattened = None  # the mesh of which this one has a dimension as several
         self._strides = [
             _stride([(n, math.prod(shape[d + 1 :]))]) for d, n in enumerate(self._shape)
         ]
@@ -141,7 +142,7 @@ class DeviceMesh:
         mine = next((line for line in lines if rank in line), lines[0])
         shape = [math.prod(root._shape[d] for d in several) for several in dims]
         self._set(root._device_type, shape, mine, names)
-        self._root, self._groups = root._get_root_mesh(), groups
+        self._root, self._groups = root._whole(), groups
         steps = list(zip(root._shape, root._strides))
         self._strides = [
             steps[d[0]][1] if len(d) == 1 else _stride([steps[i] for i in d]) for d in dims
@@ -273,18 +274,35 @@ class DeviceMesh:
             )
         dims = [self._names.index(name) for name in names]
         if dims != sorted(set(dims)):
+            twice = len(set(dims)) != len(dims)
             raise KeyError(
-                f"Invalid mesh_dim_names {names} specified. Mesh dim indices should be in "
-                "ascending order."
-            )
-        return self._of(self, [(d,) for d in dims], names, [self._groups[d] for d in dims])
+                f"Invalid mesh_dim_names {names} specified. "
+                + ("A dimension is named twice." if twice else
+                   f"Mesh dim indices should be in ascending order, as they are in {self._names}.")
+            )  # fmt: skip
+        return self._sliced(names)
+
+    def _sliced(self, names):
+        """The mesh of the dimensions with these names, in this order; some may be flattened."""
+        if names == self._names:
+            return self
+        if len(names) == 1 and names[0] in self._flattened:
+            return self._flattened[names[0]]
+        lines = [self._line(name) for name in names]
+        return self._of(self, [dims for dims, _ in lines], names, [group for _, group in lines])
+
+    def _line(self, name):
+        """The dimensions that a name is of, and the group along them."""
+        if name in self._names:
+            return (self._names.index(name),), self._groups[self._names.index(name)]
+        return self._flattened[name]._dims, self._flattened[name]._groups[0]
 
     def _flatten(self, mesh_dim_name=None, backend_override=None):
         """All dimensions as one, under a name by which the mesh gives it from then on."""
         _refuse(backend_override)
         if not self._names:
             raise RuntimeError("Cannot flatten a DeviceMesh without mesh_dim_names!")
-        root = self._get_root_mesh()
+        root = self._whole()
         name = mesh_dim_name or "_".join(self._names)
         if self.ndim == 1 and name == self._names[0]:
             return self
@@ -320,9 +338,12 @@ class DeviceMesh:
         at, sizes, names = self._dim(dim), tuple(mesh_sizes), tuple(mesh_dim_names)
         if math.prod(sizes) != self._shape[at]:
             raise ValueError(f"_unflatten: {self._shape[at]} ranks along {dim} are no {sizes}")
-        root = self._get_root_mesh()
+        root = self._whole()
         if self._names[at] not in root._names:
-            raise ValueError(f"_unflatten: {dim} is several dimensions of {root!r} already")
+            raise ValueError(
+                f"_unflatten: {dim} is several dimensions of {root!r} already; slice that by their "
+                "names"
+            )
         if root is not self:  # the groups of all its lines are made together
             whole = root._unflatten(self._names[at], sizes, names)
             return whole[(*self._names[:at], *names, *self._names[at + 1 :])]
@@ -330,25 +351,38 @@ class DeviceMesh:
         shape = *self._shape[:at], *sizes, *self._shape[tail:]
         own = *self._names[:at], *names, *self._names[tail:]
         whole._set(self._device_type, shape, self._ranks, own)
+        whole._unflattened = self._get_root_mesh()
         made = [whole._along((at + i,)) for i in range(len(sizes))]
         whole._have([*self._groups[:at], *made, *self._groups[tail:]])
         return whole
 
     @staticmethod
     def _concatenate(device_mesh_list):
-        """The slice with the dimensions of these slices of one mesh."""
-        roots = {id(mesh._get_root_mesh()) for mesh in device_mesh_list}
-        if len(roots) != 1:
+        """The mesh with the dimensions of these slices of one mesh, in their order."""
+        shown = [*device_mesh_list]
+        if not shown or any(mesh._names is None for mesh in shown):
+            raise RuntimeError(f"_concatenate takes meshes with mesh_dim_names, but got {shown}")
+        whole = shown[0]._whole()
+        if any(mesh._whole() is not whole for mesh in shown):
             raise RuntimeError(
-                f"_concatenate takes slices of one mesh, but got {[*device_mesh_list]}"
+                f"_concatenate takes slices of one mesh, but got {shown}; those of a mesh and of "
+                "what `_unflatten` has made of it, or of two such, cannot be joined: unflatten the "
+                "mesh to all dimensions that are needed"
             )
-        return device_mesh_list[0]._get_root_mesh()[
-            tuple(name for mesh in device_mesh_list for name in mesh._names or ())
-        ]
+        names = tuple(name for mesh in shown for name in mesh._names)
+        dims = [d for name in names for d in whole._line(name)[0]]
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"Cannot concatenate overlapping meshes: {shown}")
+        return whole._sliced(names)
+
+    def _whole(self):
+        """The mesh whose dimensions a slice has; of another one itself."""
+        return self._root or self
 
     def _get_root_mesh(self):
-        """The mesh that it is a slice of, or itself."""
-        return self._root or self
+        """The mesh that it was sliced and unflattened from, or itself."""
+        whole = self._whole()
+        return whole._unflattened or whole
 
     def __enter__(self):
         _active.append(self)
@@ -383,9 +417,8 @@ def _of_pickle(device_type, shape, ranks, names, root):
     key = device_type, tuple(shape), tuple(ranks), names
     found = _known.get(key)
     if root is not None:
-        has_it = root._groups and (names == root._names or {*names} <= {*root._names}
-                                   or names[0] in root._flattened)  # fmt: skip
-        found = root[names] if has_it else None
+        has_it = root._groups and {*names} <= {*root._names, *root._flattened}
+        found = root._sliced(names) if has_it else None
     if found is None or found._key() != key:
         found = DeviceMesh.__new__(DeviceMesh)
         found._set(device_type, shape, list(ranks), names)

@@ -151,8 +151,8 @@ class ShardedParam:
 
 def _cut_twice(laid, mesh, dim):
     """The layout of a parameter that lies over one dimension of a mesh and is cut along another."""
-    over, root = laid.mesh, mesh._get_root_mesh()
-    if mesh.ndim != 1 or over.ndim != 1 or over._get_root_mesh() is not root or over == mesh:
+    over, root = laid.mesh, mesh._whole()
+    if mesh.ndim != 1 or over.ndim != 1 or over._whole() is not root or over == mesh:
         raise NotImplementedError(
             "fully_shard of a module with DTensors is unsupported unless they lie over one "
             f"dimension of the mesh of which fully_shard gets another: {over!r} and {mesh!r}\n"
