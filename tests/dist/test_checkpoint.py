@@ -188,6 +188,8 @@ def test_what_an_index_means():
         ("gone", (), "Could not find FQN: 'gone'"),
         ("n", ((0,),), "FQN: 'n' has no piece at the offset"),
         ("plain", ((1, 0),), "FQN: 'plain' has no piece at the offset"),
+        ("plain", ((0,),), "FQN: 'plain' has no piece at the offset"),
+        ("plain", ((),), "FQN: 'plain' has no piece at the offset"),
         ("two", ((1, 0),), "FQN: 'two' has no piece at the offset"),
         ("two", (), "two has 2 pieces on this rank: the index needs the offset of one"),
     ):

@@ -199,6 +199,9 @@ def drawn(torch, mesh):
             one = like(part, *args, **named)
             found.append(one.placements == part.placements and one.dtype is wanted.dtype)
             found.append(torch.equal(one.full_tensor(), wanted))
+        draws = [torch.randint_like(x, high=9, generator=torch.Generator().manual_seed(3))
+                 for x in (whole, part)]  # fmt: skip
+        found.append(torch.equal(draws[0], draws[1].full_tensor()))
     terms = torch.rand_like(DTensor.from_local(whole, mesh, [Partial()]), requires_grad=True)
     return [*found, terms.placements[0].is_replicate(), terms.requires_grad]
 
@@ -253,7 +256,7 @@ def test_reductions_that_a_loss_does_not_have():
 
 def test_random_numbers_like_a_tensor_in_parts():
     for one in found():
-        assert one["drawn"] == [True] * 14
+        assert one["drawn"] == [True] * 16
 
 
 def test_parameters_in_parts():

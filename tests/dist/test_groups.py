@@ -86,6 +86,8 @@ def subgroups(torch, dist, rank, size):
     dist.all_reduce(x, group=own)
     mine, made = dist.new_subgroups(1)
     assert dist.get_process_group_ranks(mine) == [rank] and made[rank] is mine
+    own, _ = dist.new_subgroups_by_enumeration([[0], [2]])
+    assert (own is None) is (rank == 1) and (member is (own is not None and own.size() == 1))
     none, last = dist.new_group([(rank + 1) % size], use_local_synchronization=True), made[-1]
     assert none is dist.GroupMember.NON_GROUP_MEMBER
     assert dist.get_process_group_ranks(last) == ([2] if last is not none else [(rank + 1) % size])

@@ -129,6 +129,13 @@ def refused(torch, rank, size):
         pipelining.ScheduleLoopedBFS([half], 3)
     with pytest.raises(TypeError, match="stages must be a list of stages, got a PipelineStage"):
         pipelining.ScheduleInterleaved1F1B(half, 3)
+    for kind in pipelining.ScheduleInterleaved1F1B, pipelining.ScheduleLoopedBFS:
+        with pytest.raises(ValueError, match="stages is empty; give this rank's stages"):
+            kind([], 2)
+        for most in -1, True, 1.5:
+            with pytest.raises(ValueError, match=f"non-negative integer, got {most}"):
+                kind([stage], size, max_outstanding_sends=most)
+        kind([stage], size, max_outstanding_sends=0)
     with pytest.raises(ValueError, match=r"multiple of the number of rounds \(2\), but got"):
         pipelining.ScheduleInterleaved1F1B([stage], 2 * size + 1)
     return [get_schedule_class("1f1b") is pipelining.Schedule1F1B]

@@ -190,6 +190,24 @@ def test_memory_formats_of_what_is_like_another(name):
         function(torch.rand(2, 3), *more, memory_format=torch.channels_last)
 
 
+def test_bounds_of_integers_like_another():
+    x = torch.zeros(1000, dtype=torch.int64)
+    for args, named, bounds in (
+        ((10,), {}, (0, 9)),
+        ((), {"high": 10}, (0, 9)),
+        ((3,), {"high": 10}, (3, 9)),
+        ((), {"low": -4, "high": 2}, (-4, 1)),
+        ((-4, 0), {}, (-4, -1)),
+    ):
+        one, two = (
+            torch.randint_like(x, *args, generator=torch.Generator().manual_seed(1), **named)
+            for _ in range(2)
+        )
+        assert (one.min().item(), one.max().item()) == bounds and torch.equal(one, two)
+    with pytest.raises(TypeError, match="missing required argument: 'high'"):
+        torch.randint_like(x)
+
+
 IN_PLACE = """t_() transpose_(0,1) unsqueeze_(0) squeeze_(0) swapaxes_(0,1) swapdims_(0,1)
 as_strided_((2,),(1,))""".split()
 

@@ -141,14 +141,16 @@ def randint(low=None, high=None, size=None, *, generator=None, dtype=None, devic
     return api.randint(low, high, size, generator, dtype, device, requires_grad)
 
 
-def randint_like(
-    input, low, high=None, *, dtype=None, device=None, requires_grad=False, memory_format=None
-):
-    """Uniform integers in the shape of a tensor."""
-    low, high = (0, low) if high is None else (low, high)
+def randint_like(input, low=None, high=None, *, generator=None, dtype=None, device=None,
+                 requires_grad=False, memory_format=None):  # fmt: skip
+    """Uniform integers in the shape of a tensor: `randint_like(input, high)`, or with `low`."""
+    if high is None:
+        low, high = None, low
+    if high is None:
+        raise TypeError("randint_like() missing required argument: 'high'")
     like = {"dtype": dtype or input.dtype, "device": device or input.device}
     made = ops.TORCH["empty_like"](input, memory_format=memory_format, **like)
-    made.copy_(randint(low, high, input.shape, **like))
+    made.copy_(randint(low or 0, high, input.shape, generator=generator, **like))
     return made.requires_grad_() if requires_grad else made
 
 

@@ -73,8 +73,8 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None,
 
 def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=None,
                                  pg_options=None, group_desc=None):  # fmt: skip
-    """Groups by the lists of their ranks, which have no rank in common: this rank's, or
-    GroupMember.NON_GROUP_MEMBER, and all."""
+    """Groups by the lists of their ranks, which have no rank in common: this rank's, None where it
+    is in no list, and all."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     seen = {}
@@ -86,7 +86,7 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=
                     f"{ranks_per_subgroup_list[seen[rank]]} and {ranks}"
                 )
             seen[rank] = i
-    own, made = GroupMember.NON_GROUP_MEMBER, []
+    own, made = None, []
     for ranks in ranks_per_subgroup_list:
         found = new_group(ranks, timeout, backend, pg_options, group_desc=group_desc)
         made.append(found)

@@ -15,7 +15,7 @@ def find_tensor_shard(tensor, index):
         pieces = held(index.fqn, tensor).pieces  # refuses terms of sums
         return pieces[0].tensor if pieces else tensor.to_local()
     if not isinstance(tensor, CheckpointableTensor):
-        if index.offset is not None and any(index.offset):
+        if index.offset is not None and index.offset != Size([0] * tensor.dim()):
             raise _not_there(index)
         return tensor
     pieces = held(index.fqn, tensor).pieces

@@ -22,6 +22,8 @@ class PipelineScheduleMulti(Schedule):
         if not isinstance(stages, (list, tuple)):
             kind = type(stages).__name__
             raise TypeError(f"{type(self).__name__}: stages must be a list of stages, got a {kind}")
+        if not stages:
+            raise ValueError(f"{type(self).__name__}: stages is empty; give this rank's stages")
         if not backward_requires_autograd:
             raise NotImplementedError(
                 f"{type(self).__name__}: backward_requires_autograd=False is unsupported: autograd "
@@ -112,6 +114,11 @@ def _needs(kind, index, part, last):
     return {(FORWARD, index, part)} | ({(BACKWARD, index + 1, part)} if index < last else set())
 
 
+def _check_sends(most):
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
+        raise ValueError(f"max_outstanding_sends must be a non-negative integer, got {most!r}")
+
+
 class ScheduleInterleaved1F1B(PipelineScheduleMulti):
     """After the first forwards, one forward and one backward by turns; parts go through the stages
     in rounds of about as many as there are ranks, and all rounds are alike. The last five options
@@ -123,6 +130,7 @@ class ScheduleInterleaved1F1B(PipelineScheduleMulti):
                  backward_requires_autograd=True, defer_pp_recv=False, max_active_stages=3,
                  unshard_lookahead="full", *, defer_reduce_grad_wait=False,
                  max_outstanding_sends=None):  # fmt: skip
+        _check_sends(max_outstanding_sends)
         super().__init__(stages, n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec,
                          output_merge_spec, scale_grads=scale_grads,
                          backward_requires_autograd=backward_requires_autograd)  # fmt: skip
@@ -163,6 +171,7 @@ class ScheduleLoopedBFS(PipelineScheduleMulti):
                  scale_grads=True, backward_requires_autograd=True, defer_pp_recv=False,
                  max_active_stages=3, unshard_lookahead="full", *, defer_reduce_grad_wait=False,
                  max_outstanding_sends=None):  # fmt: skip
+        _check_sends(max_outstanding_sends)
         super().__init__(stages, n_microbatches, loss_fn, None, None, output_merge_spec,
                          scale_grads=scale_grads,
                          backward_requires_autograd=backward_requires_autograd)  # fmt: skip
