@@ -422,7 +422,10 @@ void Walk::conform_all(const Node& node, Tensors& dx) {
   for (size_t i = 0; i < dx.size(); ++i) {
     const Edge& e = node.next[i];
     if (!e || !dx[i] || !task(e).needed) continue;
-    if ((task(e).unsummed = takes_unsummed(e, dx[i]))) continue;
+    if (takes_unsummed(e, dx[i])) {
+      task(e).unsummed = true;
+      continue;
+    }
     const Dims& sizes = e.node ? e.node->outputs[e.nr].sizes : e.leaf.impl()->sizes;
     const Dtype dtype = e.node ? e.node->outputs[e.nr].dtype : e.leaf.dtype();
     dx[i] = conform(std::move(dx[i]), sizes, dtype, node.name());
