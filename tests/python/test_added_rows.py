@@ -112,12 +112,46 @@ def test_who_looks_sees_the_sum(watch, device, request):
 
 
 def test_hooks_that_come_late_see_the_sum(device):
+    """Its gradient waits unsummed while that of the other lookup, recorded after it, is watched."""
+
     net, seen = Lookup(device, torch.float32), []
-    late = lambda dy: net.places.register_hook(seen.append) and None  # noqa: E731
-    net.leaves[0].register_hook(late)
-    net.own.register_hook(late)
+    net.own = F.embedding(CODES.to(device), net.leaves[0])
+    net.y = net.own + net.places
+    net.own.register_hook(lambda dy: net.places.register_hook(seen.append) and None)
     check(net.gradients()[0], exact(torch.float32), torch.float32)
-    assert all(dy.shape == (LENGTH, WIDTH) for dy in seen)
+    assert [dy.shape for dy in seen] == [(LENGTH, WIDTH)]
+    check(seen, exact(torch.float32, "places")[2:], torch.float32)
+
+
+@pytest.mark.parametrize("terms", [60, 500])
+def test_sums_of_one_sign_are_within_an_ulp(terms, device, request):
+    table = drawn(LENGTH, WIDTH, seed=1).to(device).requires_grad_()
+    dy = torch.rand(terms, LENGTH, WIDTH, generator=torch.Generator().manual_seed(2)) + 0.5
+    places = F.embedding(torch.arange(LENGTH, device=device), table)
+    y, there = torch.zeros(dy.shape, device=device) + places, dy.to(device)
+    with profile() as found:
+        (slope,) = torch.autograd.grad(y, table, there)
+    if on_standin(request):
+        assert [k.name for e in found.events() for k in e.kernels] == ["index_add_kernel"]
+    wanted = dy.double().sum(0)
+    ulp = 2.0 ** (torch.floor(torch.log2(wanted)) - 23)
+    assert bool(((slope.cpu().double() - wanted).abs() <= ulp).all())
+
+
+def test_halves_of_few_rows_take_the_gradient_alone(device):
+    """Of a table of which little is named: no copy in f32, which would be twice the gradient."""
+    if device == "cpu":
+        pytest.skip("memory of the host is not counted so")
+    table = torch.zeros(20000, 64, device=device, dtype=torch.bfloat16, requires_grad=True)
+    y = F.embedding(torch.arange(64, device=device), table)
+    dy = torch.ones(64, 64, device=device, dtype=torch.bfloat16)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    (slope,) = torch.autograd.grad(y, table, dy)
+    torch.cuda.synchronize()
+    assert torch.cuda.max_memory_allocated() - before < 1.1 * 2 * table.numel()
+    assert float(slope.double().sum()) == 64 * 64
 
 
 def test_what_is_asked_for_is_the_sum(device):

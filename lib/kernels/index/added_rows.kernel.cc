@@ -1,7 +1,8 @@
 // See added_rows.h. A block has a strip of rows and a tile of columns. It lists the indices that
 // name its rows, sorts the list by row without a change of order within one, and adds row by row in
-// registers; a row of many indices is shared by all warps. A list that is full is a round, after
-// which sums wait in memory: a result's bits depend on the indices and on shapes alone.
+// registers, with what rounding leaves out; a row of many indices is shared by all warps. A list
+// that is full is a round, after which sums wait in memory: a result's bits depend on the indices
+// and on shapes alone.
 #include "kernels/index/added_rows.h"
 
 #include "kernels/types.h"
@@ -15,10 +16,11 @@ namespace flambeau::FLAM_TARGET {
 
 inline constexpr int kAddingThreads = 256, kAddingWarps = kAddingThreads / 32, kLooked = 8,
                      kPiece = kAddingThreads * kLooked, kUnderWay = 8;
-inline constexpr int kListed = 2 * kPiece, kAlone = 64,
+inline constexpr int kListed = kAddedListed, kAlone = 64,
                      kMostSharedRows = kListed / (kAlone + 1) + 1;
 inline constexpr int kPlaceBits = 22;  // of an entry; the rest is a row of the strip
 inline constexpr uint32_t kPlace = (1u << kPlaceBits) - 1;
+static_assert(kListed == 2 * kPiece);  // the first two pieces fit whatever they name
 static_assert(kAddedStripRows <= 1 << (32 - kPlaceBits) && kAddedStripRows == 4 * kAddingThreads);
 
 // What a round has: rows of the strip beside places in the source, from the round's first on.
@@ -161,25 +163,61 @@ __device__ __forceinline__ void store_row(T* p, const V (&v)[kCount]) {
   }
 }
 
+// Sums of a lane's columns. With those of single and double precision is what their roundings have
+// left out (Neumaier 1974; Knuth's sum of two), so that long ones are exact; halves are added up in
+// f32.
+template <class T, int kCount> struct AddedSums {
+  using V = Compute<T>;
+  static constexpr bool kExact = sizeof(V) == sizeof(T);
+  V sum[kCount] = {}, rest[kExact ? kCount : 1] = {};
+
+  __device__ __forceinline__ void add(int e, V x) {
+    if constexpr (kExact) {
+      const V whole = sum[e] + x, added = whole - sum[e];
+      rest[e] += (sum[e] - (whole - added)) + (x - added);
+      sum[e] = whole;
+    } else {
+      sum[e] += x;
+    }
+  }
+  // The sums with their rests; what is infinite has none.
+  __device__ __forceinline__ void round() {
+    if constexpr (kExact) {
+#pragma unroll
+      for (int e = 0; e < kCount; ++e) {
+        const V whole = sum[e] + rest[e];
+        if (whole == whole) sum[e] = whole;
+      }
+    }
+  }
+};
+
 // A lane's columns of the strip's rows.
 template <class T, int kCount> struct AddedRow {
-  using V = Compute<T>;
+  using Sums = AddedSums<T, kCount>;
+  using V = typename Sums::V;
+  static constexpr bool kExact = Sums::kExact;
   const AddedRowsArgs& a;
   AddedList& s;
   int64_t first, column, round;
   bool active;  // the lane has columns
 
+  template <class To> __device__ __forceinline__ To* in(char* table, int row) const {
+    return reinterpret_cast<To*>(table) + (first + row) * a.width + column;
+  }
   // Sums that are not whole yet; those of single and double precision wait in the result.
   __device__ __forceinline__ V* waiting(int row) const {
-    V* const sums = reinterpret_cast<V*>(sizeof(V) == sizeof(T) ? static_cast<void*>(a.out)
-                                                                : static_cast<void*>(a.wide));
-    return sums + (first + row) * a.width + column;
+    return in<V>(kExact ? a.out : a.aside, row);
   }
-  __device__ __forceinline__ void begin(int row, V (&sum)[kCount]) const {
-    if (s.begun[row] && active) load_row(waiting(row), sum);
+  __device__ __forceinline__ void begin(int row, Sums& sums) const {
+    if (!s.begun[row] || !active) return;
+    load_row(waiting(row), sums.sum);
+    if constexpr (kExact) {
+      if (a.aside) load_row(in<V>(a.aside, row), sums.rest);
+    }
   }
   // Entries [from, to) of the sorted list.
-  __device__ __forceinline__ void add(int from, int to, V (&sum)[kCount]) const {
+  __device__ __forceinline__ void add(int from, int to, Sums& sums) const {
     const T* const source = reinterpret_cast<const T*>(a.source) + round * a.width + column;
 #pragma unroll 1
     for (int at = from; at < to; at += kUnderWay) {
@@ -192,21 +230,26 @@ template <class T, int kCount> struct AddedRow {
 #pragma unroll
       for (int u = 0; u < kUnderWay; ++u) {
         if constexpr (kCount == 1) {
-          sum[0] += static_cast<V>(rows[u].element(0));
+          sums.add(0, static_cast<V>(rows[u].element(0)));
         } else {
           const auto values = rows[u].values();
 #pragma unroll
-          for (int e = 0; e < kCount; ++e) sum[e] += values.v[e];
+          for (int e = 0; e < kCount; ++e) sums.add(e, values.v[e]);
         }
       }
     }
   }
-  __device__ __forceinline__ void leave(int row, const V (&sum)[kCount], bool whole) const {
+  __device__ __forceinline__ void leave(int row, Sums& sums, bool whole) const {
     __syncwarp();  // all lanes have begun
     if (!whole && threadIdx.x % 32 == 0) s.begun[row] = 1;
     if (!active) return;
-    if (sizeof(V) == sizeof(T) || !whole) return store_row(waiting(row), sum);
-    store_row(reinterpret_cast<T*>(a.out) + (first + row) * a.width + column, sum);
+    if (whole || !a.aside) sums.round();
+    if (kExact || !whole) store_row(waiting(row), sums.sum);
+    if constexpr (kExact) {
+      if (!whole && a.aside) store_row(in<V>(a.aside, row), sums.rest);
+    } else {
+      if (whole) store_row(in<T>(a.out, row), sums.sum);
+    }
   }
 };
 
@@ -218,37 +261,53 @@ __device__ __forceinline__ void add_alone(const AddedRow<T, kCount>& of, int row
   for (int row = int(threadIdx.x) / 32; row < rows; row += kAddingWarps) {
     const int from = s.start(row), to = s.ends[row];
     if (to - from > kAlone || (from == to && !last)) continue;
-    Compute<T> sum[kCount] = {};
-    of.begin(row, sum);
-    of.add(from, to, sum);
-    of.leave(row, sum, last);
+    AddedSums<T, kCount> sums;
+    of.begin(row, sums);
+    of.add(from, to, sums);
+    of.leave(row, sums, last);
   }
 }
 
+// What warps have added up of a row: sums, then rests.
+template <class T, int kCount> struct AddedParts {
+  using Sums = AddedSums<T, kCount>;
+  typename Sums::V v[(Sums::kExact ? 2 : 1) * kCount][kAddingThreads];
+
+  __device__ __forceinline__ void keep(const Sums& sums) {
+#pragma unroll
+    for (int e = 0; e < kCount; ++e) {
+      v[e][threadIdx.x] = sums.sum[e];
+      if constexpr (Sums::kExact) v[kCount + e][threadIdx.x] = sums.rest[e];
+    }
+  }
+  __device__ __forceinline__ void add_to(Sums& sums, int thread) const {
+#pragma unroll
+    for (int e = 0; e < kCount; ++e) {
+      sums.add(e, v[e][thread]);
+      if constexpr (Sums::kExact) sums.rest[e] += v[kCount + e][thread];
+    }
+  }
+};
+
 // Rows of many entries: each warp adds a part up, and the parts are added in their order.
 template <class T, int kCount>
-__device__ __forceinline__ void add_shared(const AddedRow<T, kCount>& of, Compute<T>* parts,
-                                           bool last) {
+__device__ __forceinline__ void add_shared(const AddedRow<T, kCount>& of,
+                                           AddedParts<T, kCount>& parts, bool last) {
   const AddedList& s = of.s;
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
 #pragma unroll 1
   for (int i = 0; i < s.shares; ++i) {
     const int row = s.shared[i], from = s.start(row), entries = s.ends[row] - from;
-    Compute<T> sum[kCount] = {};
-    of.add(from + entries * warp / kAddingWarps, from + entries * (warp + 1) / kAddingWarps, sum);
-#pragma unroll
-    for (int e = 0; e < kCount; ++e) parts[(warp * kCount + e) * 32 + lane] = sum[e];
+    AddedSums<T, kCount> sums;
+    of.add(from + entries * warp / kAddingWarps, from + entries * (warp + 1) / kAddingWarps, sums);
+    parts.keep(sums);
     __syncthreads();
     if (warp == 0) {
-#pragma unroll
-      for (int e = 0; e < kCount; ++e) sum[e] = 0;
-      of.begin(row, sum);
+      sums = {};
+      of.begin(row, sums);
 #pragma unroll 1
-      for (int w = 0; w < kAddingWarps; ++w) {
-#pragma unroll
-        for (int e = 0; e < kCount; ++e) sum[e] += parts[(w * kCount + e) * 32 + lane];
-      }
-      of.leave(row, sum, last);
+      for (int w = 0; w < kAddingWarps; ++w) parts.add_to(sums, w * 32 + lane);
+      of.leave(row, sums, last);
     }
     __syncthreads();
   }
@@ -258,7 +317,7 @@ template <class T, int kCount>
 __global__ void __launch_bounds__(kAddingThreads)
     added_rows_kernel(const __grid_constant__ AddedRowsArgs a) {
   __shared__ AddedList s;
-  __shared__ Compute<T> parts[kAddingThreads * kCount];
+  __shared__ AddedParts<T, kCount> parts;
   AddedStrip strip{blockIdx.x * int64_t(a.strip), a.strip, blockIdx.x == 0 && blockIdx.y == 0};
   if (a.rows - strip.first < a.strip) strip.rows = int(a.rows - strip.first);
   const int64_t column = (int64_t(blockIdx.y) * 32 + int(threadIdx.x) % 32) * kCount;
