@@ -305,6 +305,29 @@ TEST(Conv, EmulatedPairs) {
   EXPECT_EQ(cuda_on_cpu::bank_counts.conflicts, 0u);
 }
 
+// At most five copies of a value, of which blocks beside each other take their own; else it is
+// turned once before, and so it is under one tap that meets all values.
+TEST(Conv, EmulatedPairsAreForFewCopies) {
+  FLAM_EMULATED(forward, kConvPlanes);
+  const Emulated pixels(kConvProduct);
+  const auto run = [](const Case& c, bool in_planes) {
+    const Refused other(in_planes ? kConvProduct : kConvPlanes);
+    const Problem s = problem_of(c, Dtype::bf16, false);
+    run_conv("conv", s.y, s.x, s.w, {}, params_of(c));
+  };
+  run({2, 8, 64, 1, {19}, {5}, {1}, {0}, {1}}, true);
+  run({2, 8, 65, 1, {19}, {5}, {1}, {0}, {1}}, false);
+  run({2, 8, 64, 1, {19}, {6}, {1}, {0}, {1}}, false);
+  run({1, 8, 320, 1, {6, 6}, {2, 2}, {2, 2}, {0, 0}, {1, 1}}, true);
+  run({1, 8, 321, 1, {6, 6}, {2, 2}, {2, 2}, {0, 0}, {1, 1}}, false);
+}
+TEST(Conv, EmulatedPairsAreNotForOneTapThatMeetsAll) {
+  FLAM_EMULATED(forward, kConvProduct);
+  const Emulated data(kConvProductData), weight(kConvProductWeight);
+  const Refused planes(kConvPlanes), planes_data(kConvPlanesData), planes_weight(kConvPlanesWeight);
+  check_case({2, 20, 24, 1, {7, 6}, {1, 1}, {1, 1}, {0, 0}, {1, 1}}, Dtype::bf16, false);
+}
+
 // The pass reads what the tap meets and writes the result, once each; sectors that strides cut are
 // moved whole.
 TEST(Conv, EmulatedPairsMoveNothingBefore) {

@@ -186,10 +186,13 @@ bool in_planes(const Tensor& t) {
 // A block copies a value for each tap that meets it, and so do all that share it. Words of f32 come
 // while products are made. Values of half types pass through registers, which for a few copies of
 // each costs no more than to bring all values in another order, and so to read and write them once
-// more: so say counts of instructions and bytes, and no GPU yet.
+// more: so say counts of instructions and bytes, and no GPU yet. One tap without strides meets each
+// value: all of them are read then, by two bytes, where turning reads and writes whole words.
 constexpr int64_t kMostCopies = 5;
-bool pays_in_planes(const Tensor& t, int64_t copies, int64_t values) {
-  return !is_half(t.dtype()) || copies <= kMostCopies * values;
+bool pays_in_planes(const Tensor& t, const ConvArgs& g, int64_t copies, int64_t values) {
+  if (!is_half(t.dtype())) return true;
+  const bool meets_all = conv_volume(g.kernel) == 1 && conv_volume(g.stride) == 1;
+  return !meets_all && copies <= kMostCopies * values;
 }
 int64_t widest_in_planes(const Tensor& t) { return is_half(t.dtype()) ? kConvPairColumns : kTile; }
 int64_t tiles_across(const Tensor& t, int64_t columns) { return up(columns, widest_in_planes(t)); }
@@ -234,7 +237,7 @@ bool weights_in_chunks(const ConvArgs& g, int64_t chunk) {
 bool run_planes(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
                 const Tensor& bias, const ConvArgs& g) {
   const int64_t copies = conv_volume(g.kernel) * tiles_across(x, g.out_channels);
-  if (!pays_in_planes(x, copies, conv_volume(g.stride)) || !planes_serve(kConvPlanes, x, w, g))
+  if (!pays_in_planes(x, g, copies, conv_volume(g.stride)) || !planes_serve(kConvPlanes, x, w, g))
     return false;
   ConvPlanes p = planes_of(g, x, g.in, g.out);
   p.w_row = int32_t(g.w.outer);
@@ -251,7 +254,7 @@ bool run_planes(const char* op, const Tensor& y, const Tensor& x, const Tensor& 
 }
 
 bool planes_serve_data(const Tensor& dy, const Tensor& w, const ConvArgs& g) {
-  return pays_in_planes(dy, conv_volume(g.kernel) * tiles_across(dy, g.in_channels), 1) &&
+  return pays_in_planes(dy, g, conv_volume(g.kernel) * tiles_across(dy, g.in_channels), 1) &&
          planes_serve(kConvPlanesData, dy, w, g);
 }
 
@@ -276,7 +279,7 @@ bool planes_serve_weight(const Tensor& dy, const Tensor& x, const Tensor& dw, co
   const int64_t taps = conv_volume(g.kernel);
   const int64_t copies = x.numel() / conv_volume(g.stride) * taps * up(g.out_channels, kTile) +
                          dy.numel() * tiles_across(x, g.in_channels * taps);
-  return pays_in_planes(x, copies, x.numel() + dy.numel()) && in_planes(dy) &&
+  return pays_in_planes(x, g, copies, x.numel() + dy.numel()) && in_planes(dy) &&
          planes_serve(kConvPlanesWeight, x, dw, g);
 }
 

@@ -2,8 +2,9 @@
 // patches is ever in memory: a row is a position, a step of the depth is a tap and eight channels,
 // which a block copies from where the image has them into its tiles. Images and weights lie with
 // channels next to each other; what lies otherwise is turned once before. But f32, whose products
-// take longer than words to copy, is read where it lies in planes, and its weights as they lie; so
-// are half types under one tap with strides, which reads a part of an image once.
+// take longer than words to copy, is read where it lies in planes, and its weights as they lie. So
+// are half types where blocks copy a value at most five times, counted over the taps that meet it
+// and the blocks that share it; not under one tap without strides, which reads all of an image.
 #pragma once
 #include "kernels/conv/conv.h"
 #include "kernels/fast_divide.h"
