@@ -121,7 +121,14 @@ RULES = (
         main=MMA,
     ),
     Rule(rf"{PRODUCT}{HALVES}, {OF}2,(?!.*ConvPlanes)", CONV, 128, 16, main=MMA),
-    Rule(rf"{PRODUCT}{HALVES}, .*ConvPlanes", IN_PAIRS, 128, 16, main=(TENSOR, MATRICES)),
+    Rule(
+        rf"{PRODUCT}{HALVES}, {OF}[01],.*ConvPlanes",
+        IN_PAIRS,
+        registers=128,
+        needs=(WIDE_STORES, COPIES),
+        main=(TENSOR, MATRICES),
+    ),
+    Rule(rf"{PRODUCT}{HALVES}, {OF}2,.*ConvPlanes", IN_PAIRS, 128, 16, main=(TENSOR, MATRICES)),
     Rule(rf"{PRODUCT}float, (?!.*ConvPlanes)", CONV, 255, 16, main=(FMA, WIDE_SHARED, COPIES)),
     Rule(
         rf"{PRODUCT}float, .*ConvPlanes", IN_PLANES, 255, 16, main=(FMA, WIDE_SHARED, WORD_COPIES)

@@ -1,4 +1,7 @@
-// Convolutions of half types in planes as products, on CUDA devices.
+// Convolutions of half types in planes as products, on CUDA devices: the products' kernel with the
+// copies of conv_product_pairs.h, for f16 and bf16 alone. A block has kConvPairColumns columns,
+// because values under way take registers. It is a file of its own, as that of f32 is, so that nvcc
+// compiles them beside each other.
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/conv/conv_product_device.h"
