@@ -11,6 +11,18 @@ for folder in (ROOT, ROOT / "bindings" / "python"):
         sys.path.insert(0, str(folder))
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "waits(jobs, name): asks for a job of `ranks.Waiting`")
+
+
+def pytest_collection_finish(session):
+    """Says which jobs are asked for, so that no other begins."""
+    for item in session.items:
+        for mark in item.iter_markers("waits"):
+            jobs, name = mark.args
+            jobs.collected(name)
+
+
 @pytest.fixture
 def launch(tmp_path):
     """Starts launchers, which end with the test."""

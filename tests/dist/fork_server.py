@@ -33,6 +33,7 @@ class Server:
     def __init__(self, control):
         self._control, self._events = control, selectors.DefaultSelector()
         self._living = {}  # connection -> {number: (process, its handle)}
+        self._others = {}  # a server that was forked here: its handle -> the way to it
         self._events.register(control, selectors.EVENT_READ, self._asked)
 
     def serve(self):
@@ -66,13 +67,16 @@ class Server:
     def _another(self, variables, control):
         """A fork that is a server, too, of ranks that have the package."""
         if process := os.fork():
-            control.close()
             handle = os.pidfd_open(process)
+            self._others[handle] = control
 
             def reap():
-                os.waitpid(process, 0)
+                code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
                 self._events.unregister(handle)
                 os.close(handle)
+                with contextlib.suppress(OSError):  # nobody asks any more
+                    control.send(json.dumps(code).encode())
+                self._others.pop(handle).close()
 
             self._events.register(handle, selectors.EVENT_READ, reap)
             return None
@@ -113,6 +117,9 @@ class Server:
             connection.close()
             for _, handle in living.values():
                 os.close(handle)
+        for handle, control in self._others.items():
+            control.close()
+            os.close(handle)
         self._control.close()
 
 
@@ -129,25 +136,47 @@ def become(task):
     os.close(output)
 
 
-_servers, _starting = {}, threading.Lock()
+_servers, _starting = {}, threading.Lock()  # the ways to them
 
 
-def _control_of(environment):
-    """The way to the server of ranks with this environment."""
+def _key_of(environment):
+    """By which the server of ranks with this environment is known, which there is then."""
     path = environment.get("LD_LIBRARY_PATH", "")
     with _starting:
-        if path not in _servers:
-            _servers[path] = _first(path)
+        if (path,) not in _servers:
+            _servers[path,] = _first(path)
         read = {k: v for k, v in environment.items() if _is_read(k)}
         key = path, *sorted(read.items())
         if key not in _servers:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with theirs:
-                asked = json.dumps({"package": read}).encode()
-                socket.send_fds(_servers[path], [asked], [theirs.fileno()])
+                _ask((path,), {"package": read}, theirs)
             atexit.register(ours.close)
             _servers[key] = ours
-        return _servers[key]
+        return key
+
+
+def _ask(key, what, connection):
+    """Asks a server, and gives it its end of a connection."""
+    try:
+        way = _servers[key]
+        socket.send_fds(way, [json.dumps(what).encode()], [connection.fileno()])
+    except (KeyError, BrokenPipeError, ConnectionResetError):
+        raise _ended(key) from None
+
+
+def _ended(key):
+    """The error of a server that has ended, which says how. The next job has another one."""
+    way, code = _servers.pop(key, None), None
+    if way is not None:
+        way.settimeout(10)
+        for _ in range(2):  # the first only says that what was asked last has not been read
+            with contextlib.suppress(OSError, ValueError):  # who knew it has ended, too
+                code = json.loads(way.recv(MESSAGE))
+                break
+        way.close()
+    how = "by itself or with the one before it" if code is None else f"with {code}"
+    return RuntimeError(f"the server of ranks has ended {how}; the next job has another")
 
 
 def _is_read(name):
@@ -191,15 +220,14 @@ def run(tasks, folder, timeout, without=()):
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours:
         with theirs:
-            control = _control_of(tasks[0]["env"])
-            asked = json.dumps({"tasks": f"{folder}/tasks.json"}).encode()
-            socket.send_fds(control, [asked], [theirs.fileno()])
+            key = _key_of(tasks[0]["env"])
+            _ask(key, {"tasks": f"{folder}/tasks.json"}, theirs)
         try:
             while not all(n in ended or n in without for n in range(len(tasks))):
                 ours.settimeout(max(deadline - time.monotonic(), 1e-3))
                 number, code, at = json.loads(ours.recv(MESSAGE) or b"[null, null, null]")
                 if number is None:
-                    raise RuntimeError("the server of ranks has ended")
+                    raise _ended(key)
                 ended[number] = code, at
         except TimeoutError:
             pass

@@ -12,6 +12,8 @@ import time
 import traceback
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 for folder in (ROOT, ROOT / "bindings" / "python"):
     if str(folder) not in sys.path:
@@ -86,24 +88,29 @@ def well(found):
 
 
 class Waiting:
-    """Jobs of a module that wait more than they compute. All begin when the first is asked for, so
-    that a module takes as long as the slowest."""
+    """Jobs of a module that wait more than they compute. Those of the tests that were collected all
+    begin when the first is asked for, so that a module takes as long as the slowest."""
 
     def __init__(self):
-        self._jobs, self._begun = {}, None
+        self._jobs, self._collected, self._begun = {}, [], {}
 
     def add(self, name, *job, **options):
-        """A job, as `run` takes it."""
+        """A job, as `run` takes it, and the mark of the test that asks for it."""
         self._jobs[name] = job, options
+        return pytest.mark.waits(self, name)
+
+    def collected(self, name):
+        """The test that asks for the job is to run."""
+        self._collected.append(name)
 
     def run(self, name):
         """Its outcomes."""
-        if self._begun is None:
-            pool = concurrent.futures.ThreadPoolExecutor(len(self._jobs))
-            self._begun = {
-                each: pool.submit(run, *job, **options)
-                for each, (job, options) in self._jobs.items()
-            }
+        if name not in self._begun:
+            names = [each for each in {*self._collected, name} if each not in self._begun]
+            pool = concurrent.futures.ThreadPoolExecutor(len(names))
+            for each in names:
+                job, options = self._jobs[each]
+                self._begun[each] = pool.submit(run, *job, **options)
             pool.shutdown(wait=False)
         return self._begun[name].result()
 

@@ -168,9 +168,7 @@ def stays(rank, size):
         dist.barrier()
 
 
-WAITING.add("stays", stays, 3)
-
-
+@WAITING.add("stays", stays, 3)
 def test_a_rank_that_is_done_ends_only_its_own_groups():
     WAITING.values("stays")
 
@@ -195,11 +193,13 @@ def goes_on(rank, size, source):
     return [*found, other.is_alive()]
 
 
-for source in (1, None):
-    WAITING.add(("goes on", source), goes_on, 3, source)
-
-
-@pytest.mark.parametrize("source", [1, None])
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(source, marks=WAITING.add(("goes on", source), goes_on, 3, source))
+        for source in (1, None)
+    ],
+)
 def test_a_transfer_between_the_living_goes_on_when_a_third_has_left(source):
     first = WAITING.run(("goes on", source))[0]
     assert first.value == [1, [1.0, 1.0], False], first.output
@@ -282,17 +282,19 @@ def alone_in_a_new_group(rank, size, how):
     return [type(caught.value).__name__, str(caught.value), time.monotonic() - began]
 
 
-for how in ("leaves", "dies", "late"):
-    WAITING.add(("alone", how), alone_in_a_new_group, 2, how)
+ALONE = [
+    ("leaves", "PeerLostError", ["rank 1 has left the job (process "]),
+    # the latter where the job knew of it before the group was asked for
+    ("dies", "PeerLostError", ["rank 1 is gone (process ", "rank 1 of group \"world\""]),
+    ("late", "CollectiveTimeoutError", ["timeout 1.5 s"]),
+]
 
 
 @pytest.mark.parametrize(
     ("how", "kind", "said"),
     [
-        ("leaves", "PeerLostError", ["rank 1 has left the job (process "]),
-        # the latter where the job knew of it before the group was asked for
-        ("dies", "PeerLostError", ["rank 1 is gone (process ", "rank 1 of group \"world\""]),
-        ("late", "CollectiveTimeoutError", ["timeout 1.5 s"]),
+        pytest.param(*row, marks=WAITING.add(("alone", row[0]), alone_in_a_new_group, 2, row[0]))
+        for row in ALONE
     ],
 )
 def test_a_group_is_waited_for_no_longer_than_its_ranks_live(how, kind, said):
@@ -320,9 +322,7 @@ def patient(rank, size):
     assert x.item() == 2 and group._timeout == dist.default_pg_timeout
 
 
-WAITING.add("patient", patient, 2)
-
-
+@WAITING.add("patient", patient, 2)
 def test_calls_of_a_new_group_wait_as_long_as_torchs():
     WAITING.values("patient")
 

@@ -128,9 +128,7 @@ def blocks(rank, size):
             work.wait()
 
 
-WAITING.add("blocks", blocks, 2, timeout=TIME, **OVER)
-
-
+@WAITING.add("blocks", blocks, 2, timeout=TIME, **OVER)
 def test_transfers_that_wait_for_the_end_of_a_block():
     WAITING.values("blocks")
 
@@ -178,9 +176,7 @@ def halved(rank, size):
     dist.destroy_process_group()
 
 
-WAITING.add("halved", halved, 2, timeout=TIME, **OVER, FLAMBEAU_STANDIN_NCCL="splits late")
-
-
+@WAITING.add("halved", halved, 2, timeout=TIME, **OVER, FLAMBEAU_STANDIN_NCCL="splits late")
 def test_a_group_that_is_made_too_late():
     WAITING.values("halved")
 
@@ -444,9 +440,7 @@ def outlasts(rank, size):
     dist.destroy_process_group()
 
 
-WAITING.add("outlasts", outlasts, 3, timeout=TIME, **THREE)
-
-
+@WAITING.add("outlasts", outlasts, 3, timeout=TIME, **THREE)
 def test_a_call_behind_other_work_finds_what_a_rank_sent_before_it_left():
     WAITING.values("outlasts")
 
@@ -463,9 +457,7 @@ def stays(rank, size):
     dist.destroy_process_group()
 
 
-WAITING.add("stays", stays, 3, timeout=TIME, **THREE)
-
-
+@WAITING.add("stays", stays, 3, timeout=TIME, **THREE)
 def test_a_pair_meets_after_another_rank_has_left():
     WAITING.values("stays")
 
