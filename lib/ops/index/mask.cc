@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/index/indices.h"
+#include "ops/read.h"
 
 namespace flambeau::ops {
 
@@ -98,15 +99,12 @@ std::vector<Tensor> nonzero_tuple(const Tensor& condition) {
 Tensor one_hot(const Tensor& x, int64_t num_classes) {
   check(x.dtype() == Dtype::i64, Code::dtype,
         "one_hot is only applicable to index tensor of type LongTensor, got ", x);
-  const Tensor host = contiguous(to(x, kCpu));
-  wait_for_host_access(host.storage()->block());
   int64_t most = -1;
-  for (int64_t i = 0; i < host.numel(); ++i) {
-    const int64_t v = host.data_as<int64_t>()[i];
+  for (int64_t v : read_integers(x)) {
     check(v >= 0, Code::invalid_argument, "Class values must be non-negative, got ", v);
     most = std::max(most, v);
   }
-  check(num_classes >= 0 || host.numel() > 0, Code::invalid_argument,
+  check(num_classes >= 0 || x.numel() > 0, Code::invalid_argument,
         "Can not infer total number of classes from empty tensor: give num_classes");
   check(num_classes <= 0 || most < num_classes, Code::invalid_argument,
         "Class values must be smaller than num_classes: the greatest is ", most, ", num_classes ",

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "ops/formula.h"
 #include "ops/nn/loss_reduction.h"
+#include "ops/read.h"
 
 namespace flambeau::ops {
 
@@ -18,12 +19,6 @@ constexpr Op kCtcLossBackwardOp{"ctc_loss_backward"};
 using T = const Tensor&;
 
 constexpr int64_t kMargin = 2;  // columns beside the states
-
-Tensor host_ints(T t) {
-  Tensor host = contiguous(to(t, kCpu, Dtype::i64));
-  wait_for_host_access(host.storage()->block());
-  return host;
-}
 
 Tensor full_of(DimsView sizes, double v, T like) {
   const Tensor t = flambeau::empty(sizes, like.dtype(), like.device());
@@ -46,8 +41,7 @@ std::vector<int64_t> lengths_of(const char* what, T lengths, int64_t batch, int6
         "ctc_loss: ", what, " must be integral, got ", lengths);
   check(lengths.dim() <= 1 && lengths.numel() == batch, Code::shape, "ctc_loss: ", what,
         " must be of size batch_size ", batch, ", got ", lengths);
-  const Tensor host = host_ints(lengths);
-  std::vector<int64_t> out(host.data_as<int64_t>(), host.data_as<int64_t>() + batch);
+  std::vector<int64_t> out = read_integers(lengths);
   for (int64_t n : out) {
     check(n >= 0 && n <= most, Code::invalid_argument, "ctc_loss: expected ", what,
           " to have values from 0 to ", most, ", but got value ", n);
@@ -85,7 +79,7 @@ States states_of(T wide, T targets, T input_lengths, T target_lengths, int64_t b
   s.targets = lengths_of("target_lengths", target_lengths, s.batch, INT64_MAX / 4);
   const std::vector<int64_t> starts = starts_of(targets, s.targets);
   for (int64_t n : s.targets) s.states = std::max(s.states, 2 * n + 1);
-  const Tensor host = host_ints(targets);
+  const std::vector<int64_t> read = read_integers(targets);
   const Dims sizes{s.batch, s.states};
   s.labels = flambeau::empty(sizes, Dtype::i64, kCpu);
   for (Tensor* t : {&s.exists, &s.skips, &s.first, &s.last}) {
@@ -97,7 +91,7 @@ States states_of(T wide, T targets, T input_lengths, T target_lengths, int64_t b
     for (int64_t i = 0; i < s.states; ++i) {
       const size_t at = size_t(n * s.states + i);
       const bool odd = i % 2 == 1 && i < count;
-      label[i] = odd ? host.data_as<int64_t>()[starts[size_t(n)] + i / 2] : blank;
+      label[i] = odd ? read[size_t(starts[size_t(n)] + i / 2)] : blank;
       check(label[i] >= 0 && label[i] < s.classes, Code::index, "ctc_loss: target ", label[i],
             " is out of bounds for ", s.classes, " classes");
       const auto mark = [&](T t, bool open) { t.data_as<float>()[at] = open ? 0 : -INFINITY; };
@@ -111,7 +105,7 @@ States states_of(T wide, T targets, T input_lengths, T target_lengths, int64_t b
   for (Tensor* t : {&s.exists, &s.skips, &s.first, &s.last}) {
     *t = to(*t, wide.device(), wide.dtype());
   }
-  s.input_lengths = reshape(to(host_ints(input_lengths), wide.device()), Dims{s.batch, 1});
+  s.input_lengths = reshape(to(input_lengths, wide.device(), Dtype::i64), Dims{s.batch, 1});
   return s;
 }
 

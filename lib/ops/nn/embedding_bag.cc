@@ -2,6 +2,7 @@
 // its second dimension; bags by offsets are made into one, padded, so that one formula serves all
 // three folds and their gradients.
 #include <cmath>
+#include <vector>
 
 #include "base/error.h"
 #include "flambeau/embedding.h"
@@ -21,12 +22,11 @@ struct Bags {
 // Offsets as positions; waits for their values, which say how long the longest bag is.
 Bags bags_of(const Tensor& offsets, int64_t n, bool include_last_offset) {
   GradMode no_grad(false);
-  const Tensor host = contiguous(to(offsets, kCpu, Dtype::i64));
-  wait_for_host_access(host.storage()->block());
-  const int64_t* start = host.data_as<int64_t>();
-  const int64_t count = include_last_offset ? host.numel() - 1 : host.numel();
+  const std::vector<int64_t> read = read_integers(offsets);
+  const int64_t* start = read.data();
+  const int64_t given = int64_t(read.size()), count = include_last_offset ? given - 1 : given;
   check(count >= 0, Code::shape, "include_last_offset: number of offsets should be at least 1");
-  const auto end_of = [&](int64_t b) { return b + 1 < host.numel() ? start[b + 1] : n; };
+  const auto end_of = [&](int64_t b) { return b + 1 < given ? start[b + 1] : n; };
   int64_t longest = 0;
   for (int64_t b = 0; b < count; ++b) {
     check((b > 0 || start[0] == 0) && start[b] <= end_of(b) && end_of(b) <= n,
