@@ -51,28 +51,31 @@ typedef struct flam_varlen_attn_options {
   /** whether heads of `key` and `value` serve several of `query`; default false */
   flam_bool enable_gqa FLAM_DEFAULT(0);
   int32_t reserved; /**< 0 */
-  /** [n], integers: how many keys of each sequence count, without gradients; default none: all */
+  /** [n], integers: how many keys of each sequence count, from 0 to all of them, without
+   * gradients; default none: all */
   const flam_tensor *seqused_k FLAM_DEFAULT(NULL);
 } flam_varlen_attn_options;
 
 /** Attention of sequences of any lengths that lie one after the other: each query sees keys of its
  * own sequence alone. A query's place is counted from the end of the keys of its sequence, so that
- * the last query is at the last key. A query that sees no key has a result of 0. Places are read on
- * the host, which waits for a device that has them.
+ * the last query is at the last key. A query that sees no key has a result of 0, as have rows after
+ * the last sequence. Places are read on the host, which waits for a device that has them; so a call
+ * cannot be captured in a graph.
  *
  * - `query`: [queries, heads, e], floating point.
  * - `key`: [keys, heads, e].
  * - `value`: [keys, heads, v].
  * - `cu_seq_q`: [n + 1], int32 or int64: where each sequence of queries begins, and where the last
- *   ends: 0 first, `queries` last, none below the one before.
+ *   ends: 0 first, at most `queries` last, none below the one before.
  * - `cu_seq_k`: [n + 1], the same of keys and values.
  * - returns: [queries, heads, v].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for a scale that is not above 0, for wrong places in `cu_seq_q`
- *   or `cu_seq_k`, and for `seqused_k` where a gradient is wanted.
+ *   or `cu_seq_k`, for an entry of `seqused_k` below 0 or above its sequence's keys, and for
+ *   `seqused_k` where a gradient is wanted; `FLAM_ERROR_GRAPH_CAPTURE` in a capture.
  * - source: Dao, 2023, arXiv 2307.08691.
  */
-FLAM_API flam_tensor *flam_varlen_attn(
+FLAM_API FLAM_BLOCKS flam_tensor *flam_varlen_attn(
     const flam_tensor *query, const flam_tensor *key, const flam_tensor *value,
     const flam_tensor *cu_seq_q, const flam_tensor *cu_seq_k,
     const flam_varlen_attn_options *options);
@@ -86,11 +89,12 @@ FLAM_API flam_tensor *flam_varlen_attn(
  * - `cu_seq_k`: [n + 1], the same of keys and values.
  * - `out_output`: [queries, heads, v].
  * - `out_lse`: [heads, queries], f32: the logarithm of the sum of each query's exponentials of
- *   scores, infinity where it sees no key; it has no gradient.
+ *   scores, infinity where it sees no key and in rows after the last sequence; it has no
+ *   gradient.
  * - returns: `FLAM_OK`.
  * - errors: those of `flam_varlen_attn`.
  */
-FLAM_API flam_status flam_varlen_attn_lse(
+FLAM_API FLAM_BLOCKS flam_status flam_varlen_attn_lse(
     const flam_tensor *query, const flam_tensor *key, const flam_tensor *value,
     const flam_tensor *cu_seq_q, const flam_tensor *cu_seq_k, flam_tensor **out_output,
     flam_tensor **out_lse, const flam_varlen_attn_options *options);

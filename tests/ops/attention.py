@@ -55,6 +55,7 @@ op(
         ((x(3, 5), x(3, 5), x(3, 5)), dict(is_causal=True, scale=1.0)),
         ((x(1, 4, 3, 5), x(1, 2, 3, 5), x(1, 2, 3, 5)), dict(enable_gqa=True)),
         ((x(0, 3, 5), x(0, 4, 5), x(0, 4, 2)), {}),
+        ((x(1, 0, 3, 5), x(1, 2, 4, 5), x(1, 2, 4, 2)), dict(enable_gqa=True)),
     ],
     big=[(x(4, 90, 20), x(4, 80, 20), x(4, 80, 20)), (x(2, 3, 5), x(2, 4, 5), x(2, 4, 2), SEEN)],
     refuses=[
@@ -93,9 +94,9 @@ def varlen(
     k, v = (np.repeat(t, q.shape[1] // t.shape[1], 1) for t in (k, v))
     scale = 1 / np.sqrt(q.shape[2]) if scale is None else scale
     y = np.zeros((*q.shape[:2], v.shape[2]))
-    lse = np.zeros((q.shape[1], q.shape[0]))
+    lse = np.full((q.shape[1], q.shape[0]), np.inf)
     for i, (start, end) in enumerate(zip(cu_q, cu_q[1:])):
-        last = cu_k[i + 1] if used is None else min(cu_k[i] + used[i], cu_k[i + 1])
+        last = cu_k[i + 1] if used is None else cu_k[i] + used[i]
         a, b, c = q[start:end], k[cu_k[i] : last], v[cu_k[i] : last]
         a, b, c = (t.swapaxes(0, 1) for t in (a, b, c))
         hidden = added(visible(a.shape[1], b.shape[1], window_left, window_right))
@@ -108,8 +109,8 @@ def varlen(
     return [y, lse]
 
 
-def places(*starts):
-    return x(len(starts), dtype="int32", values=starts)
+def places(*starts, dtype="int32"):
+    return x(len(starts), dtype=dtype, values=starts)
 
 
 PACKED = (x(6, 2, 4), x(7, 2, 4), x(7, 2, 3), places(0, 2, 2, 6), places(0, 3, 5, 7))
@@ -131,6 +132,13 @@ VARLEN = dict(
             + (places(1, 0),),
             {},
         ),
+        (
+            (*[x(n, 1, 4, grad=False) for n in (3, 4, 4)], places(0, 2, 3, dtype="int64"))
+            + (places(0, 2, 4), places(1, 2, dtype="int64")),
+            {},
+        ),
+        ((x(3, 0, 4), x(3, 2, 4), x(3, 2, 4), *[places(0, 1, 3)] * 2), dict(enable_gqa=True)),
+        ((x(5, 1, 4), x(6, 1, 4), x(6, 1, 4), places(0, 2, 3), places(0, 2, 4)), {}),
     ],
     big=[(x(90, 2, 20), x(80, 2, 20), x(80, 2, 20), places(0, 20, 90), places(0, 70, 80))],
     refuses=[
@@ -142,7 +150,10 @@ VARLEN = dict(
         ((x(6, 2, 5), *PACKED[1:]), {}, "columns of query"),
         (PACKED, dict(scale=0.0), "scale must be greater than 0"),
         ((*PACKED[:3], places(0, 4, 2, 6), PACKED[4]), {}, "must not fall"),
-        ((*PACKED[:3], places(0, 2, 2, 5), PACKED[4]), {}, "end with 6"),
+        ((*PACKED[:3], places(0, 2, 2, 7), PACKED[4]), {}, "end with at most 6"),
+        ((x(6, 2, 4), x(7, 0, 4), x(7, 0, 3), *PACKED[3:]), dict(enable_gqa=True), "Hkv=0"),
+        ((*PACKED, places(3, 3, 2)), {}, r"seqused_k.1. must be from 0 to 2"),
+        ((*PACKED, places(3, -1, 2)), {}, r"seqused_k.1. must be from 0 to 2.*got -1"),
         ((*PACKED[:4], places(1, 2, 3, 7)), {}, "begin with 0"),
     ],
 )

@@ -331,3 +331,46 @@ def test_a_mask_that_repeats_takes_no_memory_of_its_own(device):
         torch.nn.functional.scaled_dot_product_attention(q, q, q, given)
         peaks.append(api.memory_max_allocated(place))
     assert peaks[0] == peaks[1]
+
+
+def peak_of(run, place):
+    api.memory_reset_peak_stats(place)
+    before = api.memory_allocated(place)
+    run()
+    return api.memory_max_allocated(place) - before
+
+
+@pytest.mark.parametrize("form", ["causal", "learnt mask", "mask by head"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_heads_that_share_keys_share_what_is_added(device, dtype, form):
+    """Forward and backward by passes, one head of keys: less than a mask for each head in f32."""
+    emulated = device.startswith("cuda")
+    heads, length, width = (16, 96, 264) if emulated else (32, 512, 4)
+    kind = {"dtype": dtype, "device": device}
+    q = torch.randn(1, heads, length, width, requires_grad=True, **kind)
+    k = torch.randn(1, 1, length, width, requires_grad=True, **kind)
+    mask = None
+    if form != "causal":
+        sizes = (heads if form == "mask by head" else 1, length, length)
+        mask = torch.zeros(sizes, requires_grad=form == "learnt mask", **kind)
+    call = torch.nn.functional.scaled_dot_product_attention
+    options = dict(is_causal=mask is None, enable_gqa=True)
+    if form == "mask by head":
+        options["dropout_p"] = 0.1  # forward by passes, too
+    peak = peak_of(lambda: call(q, k, k, mask, **options).sum().backward(), q.device)
+    tiles = 12 * q.numel() * 4  # of operands and gradients that are widened
+    assert q.grad.isfinite().all() and peak < heads * length**2 * 4 // 2 + tiles
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
+def test_an_expanded_mask_takes_no_memory_where_weights_drop(device, dtype):
+    """As where none is dropped: forward and backward convert what it repeats once."""
+    heads, length = (8, 64) if device.startswith("cuda") else (16, 256)
+    q = torch.randn(1, heads, length, 16, dtype=dtype, device=device, requires_grad=True)
+    masks = [torch.zeros(1, 1, 1, length, dtype=dtype, device=device)]
+    masks.append(masks[0].expand(1, heads, length, length))
+    call = torch.nn.functional.scaled_dot_product_attention
+    run = lambda mask: call(q, q, q, mask, dropout_p=0.1).sum().backward()
+    run(masks[0])  # what stays of the first
+    once, expanded = (peak_of(lambda m=m: run(m), q.device) for m in masks)
+    assert expanded - once < heads * length**2 * 4 // 2  # threads' own memory comes and goes

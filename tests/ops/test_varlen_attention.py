@@ -1,6 +1,8 @@
 """Attention of sequences one after the other, of several tiles: values, sums and gradients against
 float64, threads, memory, and that no sequence sees what lies beside it."""
 
+import sys
+
 import flambeau as torch
 import numpy as np
 import pytest
@@ -112,6 +114,98 @@ def test_threads_do_not_change_bits(device):
     assert all(map(torch.equal, *results))
 
 
+def results_of(tensors, dy, *places, **options):
+    leaves = [t.detach().clone().requires_grad_() for t in tensors]
+    options["enable_gqa"], aux = True, AuxRequest(lse=True)
+    y, lse = varlen_attn(*leaves, *places, 1, 1, return_aux=aux, **options)
+    alone = varlen_attn(*tensors, *places, 1, 1, **options)
+    return [y.detach(), lse, alone, *torch.autograd.grad(y, leaves, dy)]
+
+
+MOST = sys.maxsize  # what hides nothing, beside what says the same in fewer words
+COVERING = [((n, m), (-1, -1)) for n in (-1, 99, 2**31, MOST) for m in (99, 2**62, MOST)]
+COVERING += [((MOST, -1), (-1, -1)), ((-5, -MOST), (-1, -1)), ((MOST, 0), (-1, 0))]
+COVERING += [((99, 0), (-1, 0)), ((3, MOST), (3, -1)), ((MOST, 2), (-1, 2))]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16], ids=str)
+@pytest.mark.parametrize("lengths", [((70, 9), (70, 80)), ((70, 9), (30, 9))], ids=str)
+def test_a_window_that_hides_nothing_is_none(device, dtype, lengths):
+    of_q, of_k = lengths
+    *tensors, dy = operands(sum(of_q), sum(of_k), 8, dtype, device)
+    places, kept = (starts(of_q, device), starts(of_k, device)), {}
+    for window, same in COVERING:
+        if same not in kept:
+            kept[same] = results_of(tensors, dy, *places, window_size=same)
+        found = results_of(tensors, dy, *places, window_size=window)
+        assert all(map(torch.equal, found, kept[same])), window
+
+
+@pytest.mark.parametrize("dtype", list(TOLERANCE)[:2], ids=str)
+def test_one_query_after_all_keys_takes_the_kernel(device, dtype):
+    """Causal or not, it sees them all, and has the same bits."""
+    *tensors, dy = operands(3, 100, 8, dtype, device)
+    places = starts((1, 1, 1), device), starts((70, 10, 20), device)
+    with_none, causal = (varlen_attn(*tensors, *places, 1, 70, enable_gqa=True, window_size=w)
+                         for w in ((-1, -1), (-1, 0)))  # fmt: skip
+    assert torch.equal(with_none, causal)
+
+
+@pytest.mark.parametrize("window", [(-1, -1), (-1, 0), (1, 0)], ids=str)
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("width", [8, 264])
+def test_a_query_without_heads_has_nothing(device, width, dtype, window):
+    *tensors, dy = operands(6, 7, width, dtype, device, heads=(0, 2))
+    places = starts((2, 4), device), starts((3, 4), device)
+    y, lse, alone, dq, dk, dv = results_of(tensors, dy, *places, window_size=window)
+    assert y.shape == alone.shape == dq.shape == (6, 0, width) and lse.shape == (0, 6)
+    assert dk.shape == dv.shape == (7, 2, width) and not dk.any() and not dv.any()
+    leaves = [t.requires_grad_() for t in tensors]
+    y = varlen_attn(*leaves, *places, 4, 4, window_size=window, enable_gqa=True)
+    slopes = torch.autograd.grad(y.sum(), leaves, create_graph=True)
+    assert [s.shape for s in slopes] == [t.shape for t in leaves]
+    assert not any(s.any() for s in slopes)
+
+
+@pytest.mark.parametrize("window", [(-1, -1), (-1, 0), (3, 2)], ids=str)
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+def test_rows_after_the_last_sequence(device, dtype, window):
+    """They are 0, see nothing, and change no bit of the others; places may end where they begin."""
+    *tensors, dy = operands(20, 24, 8, dtype, device)
+    for of_q, of_k in (((5, 9), (7, 11)), ((), ())):
+        places, n, m = (starts(of_q, device), starts(of_k, device)), sum(of_q), sum(of_k)
+        found = results_of(tensors, dy, *places, window_size=window)
+        own = [t[:e] for t, e in zip(tensors, (n, m, m))]
+        want = results_of(own, dy[:n], *places, window_size=window)
+        for name, f, w in zip(["y", "lse", "alone", "dq", "dk", "dv"], found, want):
+            if name == "lse":
+                assert torch.equal(f[:, :n], w) and (f[:, n:] == torch.inf).all()
+            else:
+                assert torch.equal(f[: len(w)], w) and not f[len(w) :].any(), name
+        leaves = [t.detach().requires_grad_() for t in tensors]
+        y = varlen_attn(*leaves, *places, 9, 11, window_size=window, enable_gqa=True)
+        slopes = torch.autograd.grad(y.sum(), leaves, create_graph=True)
+        assert not any(s[e:].any() for s, e in zip(slopes, (n, m, m)))
+
+
+def test_a_band_takes_no_more_memory_than_tiles(device):
+    """Many more queries than keys: what a band adds is of the keys that tiles see."""
+    if device.startswith("cuda"):
+        pytest.skip("tiles of a device are larger than what is emulated in a test")
+    length, keys = 20000, 300
+    q = torch.randn(length, 1, 4, dtype=torch.float64, device=device)
+    k = torch.randn(keys, 1, 4, dtype=torch.float64, device=device)
+    at, place = (starts((length,), device), starts((keys,), device)), torch.device(device)
+    for window in ((-1, 0), (5, -1), (5, length - 2), (-1, length - 2)):
+        api.memory_reset_peak_stats(place)
+        before = api.memory_allocated(place)
+        y = varlen_attn(q, k, k, *at, length, keys, window_size=window)
+        assert api.memory_max_allocated(place) - before < 8 * length * keys // 4, window
+        want = varlen(*[t.cpu().numpy() for t in (q, k, k)], *[t.tolist() for t in at],
+                      window_left=window[0], window_right=window[1])[0]  # fmt: skip
+        assert np.abs(y.cpu().numpy() - want).max() < 1e-10
+
+
 def test_no_score_matrix_of_a_sequence_exists(device):
     """Forward and backward of long sequences take less than the scores of the longest would."""
     if device.startswith("cuda"):
@@ -155,7 +249,7 @@ def test_gradients_have_gradients(device):
 def test_keys_that_are_not_used_count_for_nothing(device):
     q, k, v, _ = operands(3, 40, 16, torch.float32, device, (2, 2))
     at_q, at_k = starts((1, 1, 1), device), starts((20, 10, 10), device)
-    used = torch.tensor([7, 0, 30], dtype=torch.int32, device=device)
+    used = torch.tensor([7, 0, 10], dtype=torch.int32, device=device)
     y = varlen_attn(q, k, v, at_q, at_k, 1, 20, seqused_k=used)
     want = varlen(*[t.cpu().double().numpy() for t in (q, k, v)], at_q.tolist(), at_k.tolist(),
                   used.tolist())[0]  # fmt: skip
@@ -178,8 +272,27 @@ def test_torchs_spelling(device):
             varlen_attn(q, k, v, at, at, 4, 4, **wrong)
     with pytest.raises(ValueError, match="same number of heads"):
         varlen_attn(q, k[:, :1], v[:, :1], at, at, 4, 4)
+    with pytest.raises(ValueError, match="multiple of kv heads"):
+        varlen_attn(q, k[:, :0], v[:, :0], at, at, 4, 4, enable_gqa=True)
     entries = torch.tensor([1], dtype=torch.int32, device=device)
     with pytest.raises(RuntimeError, match="an entry for each of 2 sequences"):
         varlen_attn(q, k, v, at, at, 4, 4, seqused_k=entries)
     with pytest.raises(NotImplementedError, match="block_table"):
         varlen_attn(q, k, v, at, at, 4, 4, block_table=at)
+
+
+def test_out_is_checked_before_anything_is_computed(device):
+    q, k, v, _ = operands(6, 6, 8, torch.float32, device, (2, 2))
+    named = dict(query=q, key=k, value=v[..., :3], cu_seq_q=starts((2, 4), device))
+    named.update(cu_seq_k=named["cu_seq_q"], max_q=4, max_k=4)
+    wrong = [torch.full((1, 6, 2, 3), 5.0), torch.full((6, 2, 8), 5.0), torch.full((2, 3), 5.0)]
+    wrong += [torch.full((6, 2, 3), 5.0, dtype=torch.float64), torch.empty(6, 2, 3, device="meta")]
+    for out in wrong:
+        out = out if out.device.type == "meta" else out.to(device)
+        with pytest.raises(ValueError, match=r"out must be of shape \[6, 2, 3\], .*float32 and on"):
+            varlen_attn_out(out, **named)
+        assert out.device.type == "meta" or (out == 5).all()
+    out = torch.empty(3, 2, 6, device=device).transpose(0, 2)  # of other strides
+    named["return_aux"] = AuxRequest(lse=True)
+    y, lse = varlen_attn_out(out, **named)
+    assert y is out and all(map(torch.equal, (y, lse), varlen_attn(**named)))

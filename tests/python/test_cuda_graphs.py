@@ -162,11 +162,12 @@ def test_graphs_share_a_pool(torch):
         x + 1
 
 
-def test_each_replay_draws_anew_as_the_calls_would(torch):
+@pytest.mark.parametrize("width", [8, 264])  # attention by its kernel, and by passes of products
+def test_each_replay_draws_anew_as_the_calls_would(torch, width):
     def draws(captured):
         torch.manual_seed(3)
         own = torch.Generator("cuda").manual_seed(9)
-        made, x = [], torch.ones(1, 1, 9, 8, device="cuda", requires_grad=True)
+        made, x = [], torch.ones(1, 1, 9, width, device="cuda", requires_grad=True)
 
         def run():
             y = torch.nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
@@ -276,6 +277,17 @@ def test_backward_passes_do_not_look_at_their_values(torch, name):
     assert torch.autograd.gradcheck(
         PASSES[name], torch.tensor(values, dtype=torch.float64, requires_grad=True)
     )
+
+
+def test_attention_of_sequences_says_that_it_cannot_be_captured(torch):
+    varlen = pytest.importorskip("flambeau.nn.attention.varlen").varlen_attn
+    q = torch.randn(6, 2, 8, device="cuda")
+    at = torch.tensor([0, 2, 6], dtype=torch.int32, device="cuda")
+    want, graph = varlen(q, q, q, at, at, 4, 4), torch.cuda.CUDAGraph()
+    with pytest.raises(RuntimeError, match="cannot be captured in a graph.*padded to one length"):
+        with torch.cuda.graph(graph):
+            varlen(q, q, q, at, at, 4, 4)
+    assert torch.equal(varlen(q, q, q, at, at, 4, 4), want)
 
 
 @pytest.mark.parametrize("name", ["det", "slogdet", "logdet"])

@@ -24,14 +24,18 @@ inline Tensor lifted(const Tensor& t) {
   return alias(t, sizes, strides, t.offset());
 }
 
+// Once what repeats itself: the kernels repeat it, and what is converted is not to grow.
+inline Tensor least_of(const Tensor& t) {
+  Dims once(t.sizes());
+  for (size_t d = 0; d < once.size(); ++d)
+    if (t.strides()[d] == 0) once[d] = 1;
+  return alias(t, once, t.strides(), t.offset());
+}
+
 // What is added to scores, in the type that the kernels compute in.
 inline Tensor mask_of(const Tensor& added, Dtype dtype) {
   if (!added) return added;
-  Dims once(added.sizes());  // the kernels repeat it, and what is converted is not to grow
-  for (size_t d = 0; d < once.size(); ++d)
-    if (added.strides()[d] == 0) once[d] = 1;
-  const Tensor least = alias(added, once, added.strides(), added.offset());
-  return lifted(to_dtype(least, is_half(dtype) ? Dtype::f32 : dtype));
+  return lifted(to_dtype(least_of(added), is_half(dtype) ? Dtype::f32 : dtype));
 }
 
 // Entries [first, first + n) of a dimension; all where t repeats its only one.
@@ -58,11 +62,15 @@ inline Tensor by_places(DimsView sizes, Dtype dtype, Device device) {
 }
 
 // Which keys count for a query i: those from i + shift - left to i + shift + right; a negative left
-// or right is no bound. {-1, 0} is causal.
+// or right is no bound. {-1, 0} is causal. Bounds are below the keys' and the queries' number.
 struct KeyBand {
   int64_t left = -1, right = -1, shift = 0;
 
   bool bounded() const { return left >= 0 || right >= 0; }
+  // Keys that one query may see.
+  int64_t width(int64_t keys) const {
+    return left < 0 || right < 0 ? keys : std::min(keys, left + right + 1);
+  }
 };
 
 // 0 where a key counts and -infinity elsewhere, for queries from 0 and keys from `first`.
@@ -97,7 +105,9 @@ struct Cut {
     if (is_half(dtype) && (host || wide)) dtype = Dtype::f32;
     const int64_t budget =
         std::max<int64_t>((host ? kHostScores : kDeviceScores) / heads / keys, 1);
-    rows = std::min(length, std::max(kRows, band.bounded() && host ? kRows : budget));
+    // Beyond the width of a band, most scores of a tile are of keys that do not count.
+    const int64_t useful = !band.bounded() ? budget : host ? kRows : band.width(keys);
+    rows = std::min(length, std::max(kRows, std::min(budget, useful)));
     piece = std::min(pieces, std::max<int64_t>(budget / rows, 1));
   }
   // The keys that count for any of n queries from `row`: the first, and after the last.
@@ -132,39 +142,6 @@ inline void give_back(const Cut& cut, const Tensor& t, int64_t first, int64_t n,
   if (t.dtype() != cut.dtype) run_cast(part(t, cut.dim, first, n), from);
 }
 
-// What is added to the scores of each tile, by dimension 2 its rows. That of a band is the same for
-// all tiles, by the place of a key beside the tile's first query.
-struct Mask {
-  Tensor added;
-  int64_t first_place = 0;  // of a band, its first column
-
-  Mask(const Cut& cut, const Tensor& mask, Device device) {
-    if (cut.band.bounded()) {
-      added = of_band(cut, device);
-    } else if (mask) {
-      added = lifted(to_dtype(mask, cut.dtype));
-    }
-  }
-  // Of `rows` rows from `row`, and the keys that count for any of them.
-  Tensor tile(const Cut& cut, int64_t first, int64_t n, int64_t row, int64_t rows) const {
-    if (!added) return added;
-    if (!cut.band.bounded()) return part(part(added, cut.dim, first, n), 2, row, rows);
-    const int64_t from = cut.first_seen(row);
-    return part(part(added, 2, 0, rows), 3, from - row - first_place,
-                cut.end_seen(row, rows) - from);
-  }
-
- private:
-  Tensor of_band(const Cut& cut, Device device) {
-    const int64_t last_row = (cut.length - 1) / cut.rows * cut.rows,
-                  low = cut.band.shift - cut.band.left, high = cut.band.shift + cut.band.right;
-    first_place = cut.band.left < 0 ? -last_row : std::max(-last_row, low);
-    const int64_t end = cut.band.right < 0 ? cut.keys : std::min(cut.keys, cut.rows + high);
-    const Dims sizes{cut.rows, std::max<int64_t>(end - first_place, 0)};
-    return lifted(band_mask(cut.band, sizes, first_place, cut.dtype, device));
-  }
-};
-
 // Dense memory for the scores of any tile.
 struct Scores {
   Tensor memory;
@@ -189,5 +166,56 @@ inline Tensor of_place(const Tensor& t, int64_t places, int64_t place) {
   strides[1] *= places;
   return alias(t, sizes, strides, t.offset() + place * t.strides()[1]);
 }
+
+// What is added to the scores of each tile, by dimension 2 its rows; one for all heads. A mask that
+// they do not share is converted by tile. That of a band is by the place of a key beside the tile's
+// first query, so that tiles have it in common; it holds what near tiles want, and is made anew for
+// far ones, so that it is not larger than a few tiles of one head.
+class Mask {
+ public:
+  Mask(const Cut& cut, int64_t places, const Tensor& mask, Device device)
+      : cut_(cut), places_(places), device_(device) {
+    if (cut.band.bounded() || !mask) return;
+    added_ = lifted(least_of(mask));
+    if (added_.size(0) * added_.size(1) == 1) added_ = to_dtype(added_, cut.dtype);
+  }
+  // Of `rows` rows from `row`, and the keys that count for any of them.
+  Tensor tile(int64_t place, int64_t first, int64_t n, int64_t row, int64_t rows) {
+    if (cut_.band.bounded()) return of_band(row, rows);
+    if (!added_) return added_;
+    const Tensor own = of_place(added_, places_, place);
+    return to_dtype(part(part(own, cut_.dim, first, n), 2, row, rows), cut_.dtype);
+  }
+
+ private:
+  Tensor of_band(int64_t row, int64_t rows) {
+    const int64_t from = cut_.first_seen(row) - row, end = cut_.end_seen(row, rows) - row;
+    if (!added_ || from < from_ || end > from_ + added_.size(3)) {
+      added_ = {};  // its memory may serve the next
+      from_ = std::max(lowest(), from - cut_.keys);
+      const Dims sizes{cut_.rows, std::min(highest(), end + cut_.keys) - from_};
+      added_ = lifted(band_mask(cut_.band, sizes, from_, cut_.dtype, device_));
+    }
+    return narrowed(added_, rows, from - from_, end - from);
+  }
+  static Tensor narrowed(const Tensor& t, int64_t rows, int64_t from, int64_t keys) {
+    return alias(t, Dims{1, 1, rows, keys}, t.strides(), t.offset() + from * t.strides()[3]);
+  }
+  // Of the places that any tile sees: the first, and after the last.
+  int64_t lowest() const {
+    const int64_t last_row = (cut_.length - 1) / cut_.rows * cut_.rows;
+    return cut_.band.left < 0 ? -last_row : std::max(-last_row, cut_.band.shift - cut_.band.left);
+  }
+  int64_t highest() const {
+    return cut_.band.right < 0 ? cut_.keys
+                               : std::min(cut_.keys, cut_.rows + cut_.band.shift + cut_.band.right);
+  }
+
+  const Cut& cut_;
+  int64_t places_;
+  Device device_;
+  Tensor added_;
+  int64_t from_ = 0;  // of a band, its first column
+};
 
 }  // namespace flambeau::ops

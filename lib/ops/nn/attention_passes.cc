@@ -6,15 +6,12 @@
 #include "ops/nn/attention_passes.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "kernels/gemm/gemm.h"
 
 namespace flambeau::ops {
 
 namespace {
-
-constexpr Op kOp = op::scaled_dot_product_attention;
 
 // Drops weights of tiles by their number; nothing where none is dropped.
 class Dropping {
@@ -30,7 +27,7 @@ class Dropping {
                   tile = piece * cut_.tiles() + row / cut_.rows;
     Draw draw = how_.draw;
     draw.state.offset += uint64_t(tile);
-    run_random(kOp, kDropout, to, draw, {how_.dropped}, {.input = from});
+    run_random(how_.op, kDropout, to, draw, {how_.dropped}, {.input = from});
   }
 
  private:
@@ -38,11 +35,14 @@ class Dropping {
   const PassHow& how_;
 };
 
-void scores_of(const Tensor& scores, const Tensor& q, const Tensor& k, const Tensor& mask) {
-  run_gemm(kOp, scores, q, turned(k), {.c = mask ? &mask : nullptr});
+void scores_of(const char* op, const Tensor& scores, const Tensor& q, const Tensor& k,
+               const Tensor& mask) {
+  run_gemm(op, scores, q, turned(k), {.c = mask ? &mask : nullptr});
 }
 
-void weigh(const Tensor& w) { run_row(kOp, kSoftmax, w.dtype(), -1, {out_row(w), row(w)}, {1.0}); }
+void weigh(const char* op, const Tensor& w) {
+  run_row(op, kSoftmax, w.dtype(), -1, {out_row(w), row(w)}, {1.0});
+}
 
 // +infinity where no key counts, as torch's kernels have it.
 void sum_scores(const Tensor& to, const Tensor& scores) {
@@ -51,16 +51,20 @@ void sum_scores(const Tensor& to, const Tensor& scores) {
   copy_(to, masked_fill(sums, eq(sums, num(-INFINITY)), num(INFINITY)));
 }
 
+// What tiles have in common, one after the other.
+struct Memory {
+  Mask& mask;
+  const Scores &weights, &slopes;
+};
+
 // The heads of q that have one place among those that share a head of k and v.
 struct Place {
   int64_t number;
-  Tensor y, q, added, logsumexp;
+  Tensor y, q, logsumexp;
 };
 
 void forward_of_place(const Cut& cut, const Place& p, const Tensor& k, const Tensor& v,
-                      const PassHow& how) {
-  const Mask mask(cut, p.added, p.q.device());
-  const Scores scores(cut, p.q);
+                      const Memory& memory, const PassHow& how) {
   const Dropping dropping(cut, how);
   for (int64_t first = 0; first < cut.pieces; first += cut.piece) {
     const int64_t n = std::min(cut.piece, cut.pieces - first);
@@ -77,12 +81,13 @@ void forward_of_place(const Cut& cut, const Place& p, const Tensor& k, const Ten
         if (sums) fill_(sums, num(INFINITY));
         continue;
       }
-      const Tensor w = scores.like(tile, seen);
-      scores_of(w, tile, part(ks, 2, from, seen), mask.tile(cut, first, n, row, rows));
+      const Tensor w = memory.weights.like(tile, seen);
+      scores_of(how.op, w, tile, part(ks, 2, from, seen),
+                memory.mask.tile(p.number, first, n, row, rows));
       if (sums) sum_scores(sums, w);
-      weigh(w);
+      weigh(how.op, w);
       if (dropping.any()) dropping.apply(w, w, p.number, first, row);
-      run_gemm(kOp, y, w, part(vs, 2, from, seen));
+      run_gemm(how.op, y, w, part(vs, 2, from, seen));
     }
     give_back(cut, p.y, first, n, ys);
   }
@@ -95,17 +100,12 @@ struct Piece {
   bool begun = false;  // dk and dv hold the sums of other places
 };
 
-struct Memory {
-  const Scores &weights, &slopes;
-};
-
 // What a tile's slopes of scores are to the mask: sums in its type, which are rounded once.
 void add_mask_slopes(const Tensor& dmask, const Tensor& slopes) {
   add_(dmask, sum_to(to_dtype(slopes, dmask.dtype()), dmask.sizes()));
 }
 
-void backward_of_piece(const Cut& cut, const Piece& p, const Mask& mask, const Memory& memory,
-                       const PassHow& how) {
+void backward_of_piece(const Cut& cut, const Piece& p, const Memory& memory, const PassHow& how) {
   // Only the first tile of unbounded ones sees all keys for certain.
   if (cut.band.bounded() && !p.begun) {
     zero_(p.dk);
@@ -125,15 +125,15 @@ void backward_of_piece(const Cut& cut, const Piece& p, const Mask& mask, const M
     const Tensor q = tile(p.q), dy = tile(p.dy), k = keys(p.k), dk = keys(p.dk), dv = keys(p.dv);
     const Tensor w = memory.weights.like(q, seen), s = memory.slopes.like(q, seen);
     const bool adds = p.begun || cut.band.bounded() || at + rows < cut.length;
-    scores_of(w, q, k, mask.tile(cut, p.first, n, at, rows));
-    weigh(w);
+    scores_of(how.op, w, q, k, memory.mask.tile(p.place, p.first, n, at, rows));
+    weigh(how.op, w);
     if (dropping.any()) dropping.apply(s, w, p.place, p.first, at);
-    run_gemm(kOp, dv, turned(dropping.any() ? s : w), dy, {.c = adds ? &dv : nullptr});
-    run_gemm(kOp, s, dy, turned(keys(p.v)));
+    run_gemm(how.op, dv, turned(dropping.any() ? s : w), dy, {.c = adds ? &dv : nullptr});
+    run_gemm(how.op, s, dy, turned(keys(p.v)));
     if (dropping.any()) dropping.apply(s, s, p.place, p.first, at);
-    run_row(kOp, kSoftmaxBackward, s.dtype(), -1, {out_row(s), row(s), row(w)});
-    run_gemm(kOp, dk, turned(s), q, {.c = adds ? &dk : nullptr});
-    run_gemm(kOp, tile(p.dq), s, k, {.alpha = how.scale});
+    run_row(how.op, kSoftmaxBackward, s.dtype(), -1, {out_row(s), row(s), row(w)});
+    run_gemm(how.op, dk, turned(s), q, {.c = adds ? &dk : nullptr});
+    run_gemm(how.op, tile(p.dq), s, k, {.alpha = how.scale});
     if (p.dmask) add_mask_slopes(tile(p.dmask), s);
   }
 }
@@ -148,10 +148,14 @@ uint64_t draws_of_passes(const Tensor& q, const Tensor& k, const KeyBand& band) 
 void attention_passes(const Tensor& y, const PassOperands& of, const PassHow& how,
                       const Tensor& logsumexp) {
   const int64_t places = sharing(of.q, of.k);
-  const Cut cut(of_place(of.q, places, 0), of.k, how.band, how.wide);
+  const Tensor one = of_place(of.q, places, 0);
+  const Cut cut(one, of.k, how.band, how.wide);
+  Mask mask(cut, places, of.added, of.q.device());
+  const Scores scores(cut, one);
   for (int64_t i = 0; i < places; ++i) {
     const auto own = [&](const Tensor& t) { return t ? of_place(t, places, i) : t; };
-    forward_of_place(cut, {i, own(y), own(of.q), own(of.added), own(logsumexp)}, of.k, of.v, how);
+    forward_of_place(cut, {i, own(y), own(of.q), own(logsumexp)}, of.k, of.v,
+                     {mask, scores, scores}, how);
   }
 }
 
@@ -178,9 +182,7 @@ void attention_slope_passes(const PassOperands& of, const PassSlopes& slopes, co
   const int64_t places = sharing(of.q, of.k);
   const Tensor one = of_place(of.q, places, 0);
   const Cut cut(one, of.k, how.band, how.wide);
-  std::vector<Mask> masks;
-  for (int64_t i = 0; i < places; ++i)
-    masks.emplace_back(cut, of.added ? of_place(of.added, places, i) : of.added, of.q.device());
+  Mask mask(cut, places, of.added, of.q.device());
   const Scores weights(cut, one), of_weights(cut, one);
   for (int64_t first = 0; first < cut.pieces; first += cut.piece) {
     const int64_t n = std::min(cut.piece, cut.pieces - first);
@@ -198,7 +200,7 @@ void attention_slope_passes(const PassOperands& of, const PassSlopes& slopes, co
       p.dq = place_of(cut, dq, first, n);
       if (slopes.dmask) p.dmask = part(own(slopes.dmask), cut.dim, first, n);
       p.begun = p.place > 0;
-      backward_of_piece(cut, p, masks[size_t(p.place)], {weights, of_weights}, how);
+      backward_of_piece(cut, p, {mask, weights, of_weights}, how);
       give_back(cut, dq, first, n, p.dq);
     }
     give_back(cut, slopes.dk, first, n, p.dk);

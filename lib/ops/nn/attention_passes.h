@@ -10,6 +10,7 @@
 namespace flambeau::ops {
 
 struct PassHow {
+  const char* op;  // that launches are of
   double scale;
   KeyBand band{};
   double dropped = 0;  // probability with which a weight counts for nothing
@@ -17,8 +18,9 @@ struct PassHow {
   bool wide = false;   // scores of half types are f32 on devices, too
 };
 
-// Of [batch, heads, rows, columns]; k and v may have fewer heads, by a divisor, each for several of
-// q one after the other. `added` goes to the scores and may be undefined, as where there is a band.
+// Of [batch, heads, rows, columns], none of which is 0; k and v may have fewer heads, by a divisor,
+// each for several of q one after the other. `added` goes to the scores and may be undefined, as
+// where there is a band.
 struct PassOperands {
   const Tensor &q, &k, &v, &added;
 };

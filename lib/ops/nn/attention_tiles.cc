@@ -26,7 +26,7 @@ bool has_both(const Tensor& q, const Tensor& v) {
 }
 
 PassHow passes_of(const AttentionHow& how) {
-  return {how.scale, how.causal ? KeyBand{.right = 0} : KeyBand{}, how.dropped, how.draw};
+  return {kOp, how.scale, how.causal ? KeyBand{.right = 0} : KeyBand{}, how.dropped, how.draw};
 }
 
 // Laid out as torch's: in the order of q's dimensions, where its rows are dense.

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/graph.h"
 #include "kernels/attention/attention.h"
 #include "ops/formula.h"
 #include "ops/nn/attention_passes.h"
 #include "ops/nn/attention_tiles.h"
+#include "ops/read.h"
 
 namespace flambeau::ops {
 
@@ -39,17 +41,10 @@ struct Varlen {
   double scale;
 };
 
-std::vector<int64_t> ints_on_host(T t) {
-  const GradMode no_grad(false);
-  const Tensor host = contiguous(to(t, kCpu, Dtype::i64));
-  wait_for_host_access(host.storage()->block());
-  return {host.data_as<int64_t>(), host.data_as<int64_t>() + host.numel()};
-}
-
 std::vector<Stretch> stretches_of(const char* op, const char* what, T starts, int64_t rows) {
-  const std::vector<int64_t> at = ints_on_host(starts);
-  check(at.front() == 0 && at.back() == rows, Code::invalid_argument, op, ": ", what,
-        " must begin with 0 and end with ", rows, ", the number of rows, but goes from ",
+  const std::vector<int64_t> at = read_integers(starts);
+  check(at.front() == 0 && at.back() <= rows, Code::invalid_argument, op, ": ", what,
+        " must begin with 0 and end with at most ", rows, ", the number of rows, but goes from ",
         at.front(), " to ", at.back());
   std::vector<Stretch> stretches;
   for (size_t i = 0; i + 1 < at.size(); ++i) {
@@ -57,7 +52,16 @@ std::vector<Stretch> stretches_of(const char* op, const char* what, T starts, in
           " must not fall, but goes from ", at[i], " to ", at[i + 1], " at place ", i + 1);
     stretches.push_back({at[i], at[i + 1] - at[i]});
   }
+  stretches.push_back({at.back(), rows - at.back()});
   return stretches;
+}
+
+// A bound that hides no key of any query is none, so that such a sequence is as one without: the
+// last query sees keys from its own, the last, back to the first, and the first query has as many
+// queries after it as keys before the last.
+KeyBand band_of(int64_t left, int64_t right, int64_t queries, int64_t keys) {
+  return {left < 0 || left >= keys - 1 ? -1 : left, right < 0 || right >= queries - 1 ? -1 : right,
+          keys - queries};
 }
 
 struct Places {
@@ -65,18 +69,35 @@ struct Places {
   int64_t left, right;  // a negative number: no bound
 };
 
-// None of tensors without contents.
+void check_places_can_be_read(const char* op, Device device) {
+  if (device.is_meta()) return;
+  check(!is_capturing(current_stream(device)), Code::graph_capture, op,
+        ": cannot be captured in a graph, for its launches follow from the places in cu_seq_q and "
+        "cu_seq_k, which the host reads: call it before or after the capture, or capture "
+        "scaled_dot_product_attention of sequences padded to one length, with attn_mask");
+}
+
+int64_t used_of(const char* op, const std::vector<int64_t>& counts, size_t i, int64_t rows) {
+  check(counts[i] >= 0 && counts[i] <= rows, Code::invalid_argument, op, ": seqused_k[", i,
+        "] must be from 0 to ", rows, ", the number of keys of its sequence, got ", counts[i]);
+  return counts[i];
+}
+
+// None of tensors without contents. At the end are the rows that belong to no sequence: queries
+// that see no key, and keys that nobody sees.
 Sequences sequences_of(const Varlen& c, const Places& p) {
   if (c.q.device().is_meta()) return {};
   const std::vector<Stretch> of_q = stretches_of(c.op, "cu_seq_q", p.starts_q, c.q.size(0)),
                              of_k = stretches_of(c.op, "cu_seq_k", p.starts_k, c.k.size(0));
-  const std::vector<int64_t> counts = p.used ? ints_on_host(p.used) : std::vector<int64_t>();
+  const std::vector<int64_t> counts = p.used ? read_integers(p.used) : std::vector<int64_t>();
   Sequences sequences;
-  for (size_t i = 0; i < of_q.size(); ++i) {
+  for (size_t i = 0; i + 1 < of_q.size(); ++i) {
     Stretch keys = of_k[i];
-    if (p.used) keys.rows = std::clamp<int64_t>(counts[i], 0, keys.rows);
-    sequences.push_back({of_q[i], keys, {p.left, p.right, keys.rows - of_q[i].rows}});
+    if (p.used) keys.rows = used_of(c.op, counts, i, keys.rows);
+    sequences.push_back({of_q[i], keys, band_of(p.left, p.right, of_q[i].rows, keys.rows)});
   }
+  if (of_q.back().rows) sequences.push_back({of_q.back(), {0, 0}, {}});
+  if (of_k.back().rows) sequences.push_back({{0, 0}, of_k.back(), {}});
   return sequences;
 }
 
@@ -114,8 +135,8 @@ bool keeps_statistics(const Varlen& c) {
 }
 
 // With scores in f32, as the kernels have them.
-PassHow how_of(double scale, const Sequence& s) {
-  return {.scale = scale, .band = s.band, .wide = true};
+PassHow how_of(const char* op, double scale, const Sequence& s) {
+  return {.op = op, .scale = scale, .band = s.band, .wide = true};
 }
 
 // `statistics` and `lse` may be undefined: not wanted.
@@ -127,6 +148,7 @@ void make_sequence(const Varlen& c, const Sequence& s, const Made& m) {
   const Tensor out = by_heads(m.y, s.q), q = by_heads(c.q, s.q), k = by_heads(c.k, s.k),
                v = by_heads(c.v, s.k), none;
   const Tensor sums = m.lse ? sums_of(m.lse, s.q) : none;
+  if (out.numel() == 0) return;
   if (s.k.rows == 0) {
     zero_(out);
     if (sums) fill_(sums, num(INFINITY));
@@ -136,7 +158,7 @@ void make_sequence(const Varlen& c, const Sequence& s, const Made& m) {
     run_attention(c.op, {out, q, k, v, none, kept}, {c.scale, s.is_causal()});
     if (sums) copy_(sums, logsumexp_of(kept));
   } else {
-    attention_passes(out, {q, k, v, none}, how_of(c.scale, s), sums);
+    attention_passes(out, {q, k, v, none}, how_of(c.op, c.scale, s), sums);
   }
 }
 
@@ -166,7 +188,7 @@ struct VarlenAttnBackward {
   void slope_sequence(T dy, const Varlen& of, const Sequence& s, const Tensors& grads) const {
     const Tensor dq = by_heads(grads[0], s.q), dk = by_heads(grads[1], s.k),
                  dv = by_heads(grads[2], s.k), none;
-    if (s.q.rows == 0 || s.k.rows == 0) {
+    if (dq.numel() == 0 || s.k.rows == 0) {
       for (const Tensor& t : {dq, dk, dv}) zero_(t);
       return;
     }
@@ -177,7 +199,7 @@ struct VarlenAttnBackward {
       run_attention_backward(op, {by_heads(out, s.q), a, b, c, none, kept},
                              {slope, dq, dk, dv, none}, {scale, s.is_causal()});
     } else {
-      attention_slope_passes({a, b, c, none}, {slope, dq, dk, dv, none}, how_of(scale, s));
+      attention_slope_passes({a, b, c, none}, {slope, dq, dk, dv, none}, how_of(op, scale, s));
     }
   }
 
@@ -236,10 +258,10 @@ void check_operands(const Varlen& c, bool shared_heads) {
   check(c.q.size(2) > 0 && c.v.size(2) > 0, Code::shape, c.op,
         ": query, key and value must have columns, got ", c.q, ", ", c.k, " and ", c.v);
   const int64_t heads = c.q.size(1), of_keys = c.k.size(1);
-  check(shared_heads || heads == of_keys, Code::invalid_argument, c.op,
+  check(shared_heads || heads == of_keys, Code::shape, c.op,
         ": Expect query and key/value to have the same number of heads but got Hq=", heads,
         " and Hkv=", of_keys, ". Try setting enable_gqa=True for GQA.");
-  check(of_keys > 0 && heads % of_keys == 0, Code::invalid_argument, c.op,
+  check(of_keys > 0 && heads % of_keys == 0, Code::shape, c.op,
         ": Expect number of query heads to be a multiple of kv heads for GQA but got Hq=", heads,
         " and Hkv=", of_keys, ".");
   check(c.scale > 0, Code::invalid_argument, c.op, ": scale must be greater than 0, got ", c.scale);
@@ -266,6 +288,7 @@ Made run_varlen(const Op& op, std::initializer_list<Operand> operands, const Var
   check_places(op.name, "cu_seq_q", c[3], c[3]);
   check_places(op.name, "cu_seq_k", c[4], c[3]);
   if (c[5]) check_used(op.name, c[5], c[3].numel() - 1, c.needs_grad());
+  check_places_can_be_read(op.name, of.q.device());
   const Sequences sequences = sequences_of(of, {c[3], c[4], c[5], o.left, o.right});
   const int64_t rows = of.q.size(0), heads = of.q.size(1);
   Made m{flambeau::empty(Dims{rows, heads, of.v.size(2)}, of.q.dtype(), of.q.device()), {}, {}};
@@ -277,8 +300,7 @@ Made run_varlen(const Op& op, std::initializer_list<Operand> operands, const Var
       {},    {},           of.scale,     c.needs_grad() ? sequences : Sequences()};
   {
     const GradMode no_grad(false);
-    for (const Sequence& s : sequences)
-      if (s.q.rows > 0) make_sequence(of, s, m);
+    for (const Sequence& s : sequences) make_sequence(of, s, m);
   }
   if (m.statistics && c.needs_grad()) {
     gradient.y = c.save_output(m.y);

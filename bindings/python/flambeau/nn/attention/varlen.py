@@ -28,7 +28,8 @@ def varlen_attn(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, return_a
     `window_size` is how many keys a query sees before and after its place, which is counted from
     the sequence's end: (-1, 0) is causal. `seqused_k`, [n], says how many keys of each sequence
     count. With `return_aux` = AuxRequest(lse=True) the logarithms of the sums come too, [heads,
-    queries]."""
+    queries]. Rows after the last sequence are 0, their logarithms infinity. Places are read on the
+    host, so a call cannot be captured in a CUDA graph."""
     if block_table is not None:
         raise NotImplementedError(
             "varlen_attn: block_table is not supported; gather the pages of each sequence into one "
@@ -53,17 +54,28 @@ def _check_heads(queries, keys, enable_gqa):
             "Expect query and key/value to have the same number of heads but got "
             f"Hq={queries} and Hkv={keys}. Try setting enable_gqa=True for GQA."
         )
-    if enable_gqa and queries % keys != 0:
+    if enable_gqa and (keys == 0 or queries % keys != 0):
         raise ValueError(
             "Expect number of query heads to be a multiple of kv heads for GQA but got "
             f"Hq={queries} and Hkv={keys}."
         )
 
 
-def varlen_attn_out(out, *operands, return_aux=None, **options):
-    """`varlen_attn` written to `out`, without gradients."""
+def varlen_attn_out(out, query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, return_aux=None,
+                    scale=None, window_size=(-1, -1), enable_gqa=False, seqused_k=None,
+                    block_table=None, num_splits=None):  # fmt: skip
+    """`varlen_attn` written to `out`, of its shape, dtype and device, without gradients."""
+    shape = (*query.shape[:-1], *value.shape[-1:])
+    if (out.shape, out.dtype, out.device) != (shape, query.dtype, query.device):
+        raise ValueError(
+            f"varlen_attn_out: out must be of shape {list(shape)}, {query.dtype} and on "
+            f"{query.device}, got {list(out.shape)}, {out.dtype} on {out.device}"
+        )
     with torch.no_grad():
-        result = varlen_attn(*operands, return_aux=return_aux, **options)
+        result = varlen_attn(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k,
+                             return_aux=return_aux, scale=scale, window_size=window_size,
+                             enable_gqa=enable_gqa, seqused_k=seqused_k, block_table=block_table,
+                             num_splits=num_splits)  # fmt: skip
         if isinstance(result, tuple):
             return out.copy_(result[0]), result[1]
         return out.copy_(result)
