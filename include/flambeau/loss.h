@@ -278,7 +278,7 @@ typedef struct flam_ctc_loss_options {
 FLAM_TORCH("F torch")
 FLAM_AUTOCAST("cpu=f32")
 FLAM_LAYER("CTCLoss()")
-FLAM_API flam_tensor *flam_ctc_loss(
+FLAM_API FLAM_BLOCKS flam_tensor *flam_ctc_loss(
     const flam_tensor *log_probs, const flam_tensor *targets, const flam_tensor *input_lengths,
     const flam_tensor *target_lengths, const flam_ctc_loss_options *options);
 

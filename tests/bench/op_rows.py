@@ -680,6 +680,42 @@ attention("8x8x256x64 causal", (8, 8, 256, 64), is_causal=True)
 attention("8x8x256x64, 2 heads of k and v", (8, 8, 256, 64), kv_heads=2, enable_gqa=True)
 attention("1x8x1024x64 causal", (1, 8, 1024, 64), is_causal=True)
 attention("8x8x256x64 of bfloat16", (8, 8, 256, 64), "bfloat16")
+attention("8x8x256x64, dropout", (8, 8, 256, 64), dropout_p=0.1)
+
+
+@row("attention 8x8x256x64 backward, learnt mask", "f32", 14.0 * 8 * 8 * 256 * 256 * 64)
+def attention_of_a_learnt_mask(torch):
+    """Forward's two products, and backward's five, two of them forward's again."""
+    q, k, v, grad = (torch.randn(8, 8, 256, 64) for _ in range(4))
+    mask = torch.randn(8, 256, 256)
+    leaves = [t.requires_grad_() for t in (q, k, v, mask)]
+
+    def step():
+        with torch.enable_grad():
+            y = torch.nn.functional.scaled_dot_product_attention(q, k, v, mask)
+        return torch.autograd.grad(y, leaves, grad)
+
+    return step
+
+
+def sequences(name, lengths, window):
+    """One after the other, 8 heads of 64 columns; PyTorch has it on GPUs alone."""
+    scores = sum(n * n for n in lengths)
+
+    @row(f"varlen_attn {name}", "f32", 4.0 * 8 * 64 * scores)
+    def make(torch):
+        from importlib import import_module
+
+        call = import_module(f"{torch.__name__}.nn.attention.varlen").varlen_attn
+        q, k, v = (torch.randn(sum(lengths), 8, 64) for _ in range(3))
+        starts = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
+        at = torch.tensor(starts, dtype=torch.int32)
+        return lambda: call(q, k, v, at, at, max(lengths), max(lengths), window_size=window)
+
+
+sequences("of 64 to 512 places", (512, 64, 300, 172, 500, 100, 300, 100), (-1, -1))
+sequences("of 64 to 512 places, causal", (512, 64, 300, 172, 500, 100, 300, 100), (-1, 0))
+sequences("of 1024 places, window of 64", (1024, 1024), (64, 0))
 
 
 def decoding(name, queries, keys, kv_heads=8, dtype="float32", masked=False, **options):
