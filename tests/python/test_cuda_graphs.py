@@ -196,6 +196,17 @@ def test_each_replay_draws_anew_as_the_calls_would(torch, width):
     assert draws(True) == draws(False)
 
 
+def test_a_capture_takes_what_a_graph_before_it_gave_back(torch):
+    side, x = torch.cuda.Stream(), torch.ones(9, device="cuda")
+    for _ in range(2):  # on one stream, whose blocks the second capture is handed out again
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            y = torch.nn.functional.dropout(x, 0.5)
+        graph.replay()
+        assert set(y.tolist()) <= {0, 2}
+        del graph, y
+
+
 def test_streams_fork_and_join_within_a_capture(torch):
     x = torch.ones(100, device="cuda", requires_grad=True)
     side = torch.cuda.Stream()

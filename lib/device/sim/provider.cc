@@ -147,7 +147,10 @@ Status deallocate_host(int, void* data, size_t bytes) {
 Status note_block(int device, void* stream, BlockNote note, void* data, size_t bytes) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
     SimStream* s = m.stream(device, stream);
-    if (s->capture) return Status::ok;  // a replay must not repeat it
+    if (s->capture) {  // a replay must not repeat it, but what was freed before it is free no more
+      if (note == BlockNote::acquired) m.forget(data, bytes);
+      return Status::ok;
+    }
     Operation op;
     op.name = note == BlockNote::acquired ? "allocation" : "free";
     op.accesses = {{data, bytes, true}};
