@@ -150,6 +150,7 @@ op(
     ),
     samples=LINE,
     options=[dict(mean=0.5, std=0.25)],
+    ulp=16,  # exp makes of an ULP of a large exponent as many as that is
     refuses=[(x(2), dict(std=0), "std > 0")],
     bad={"int64": "int64|i64|floating"},
     dtypes=("float32", "float64"),
