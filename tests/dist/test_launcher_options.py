@@ -19,7 +19,9 @@ def test_ways_to_start(launch, tmp_path):
     out, _ = launch("print(sys.argv[1:], __name__)", "--run-path", args=["b"]).done(0)
     assert out == "['b'] __main__\n"
     old = "flambeau.distributed.launch"
-    out, err = launch("print(sys.argv[1:])", *TWO, module=old, args=["c"]).done(0)
+    # Ranks are not buffered: print would make two writes, between which the other rank's may come.
+    one_write = 'sys.stdout.write(f"{sys.argv[1:]}\\n")'
+    out, err = launch(one_write, *TWO, module=old, args=["c"]).done(0)
     assert sorted(out.split("\n")) == ["", "['--local-rank=0', 'c']", "['--local-rank=1', 'c']"]
     assert "is deprecated" in err
     out, _ = launch("print(sys.argv[1:])", "--use-env", module=old, args=["c"]).done(0)
