@@ -1,7 +1,6 @@
 // on_circle(x): the sine and the cosine of 2 pi x, x in [0, 1]. An angle in whole turns is reduced
-// exactly by one rounding, and both come from one reduction: they cost a third of what sin and cos
-// do. Normals made of them are within 3e-7 of their formula, and 1e-15 in double
-// (tests/kernels/random_test.cc).
+// exactly by one rounding, and both come from one reduction. Normals made of them are within 3e-7
+// of their formula, and 1e-15 in double (tests/kernels/random_test.cc).
 #pragma once
 #include "kernels/math.h"
 
